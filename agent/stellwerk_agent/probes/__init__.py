@@ -1,0 +1,1 @@
+"""Read the machine: host, network, RDMA, GPU."""

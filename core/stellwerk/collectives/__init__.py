@@ -1,0 +1,1 @@
+"""Collective communication for small messages: algorithms, transports, start-up tests, fallback."""

@@ -1,0 +1,1 @@
+"""From facts to ports, cabling, topology, addresses, netplan files, environment and verification."""

@@ -1,0 +1,1 @@
+"""Collective, decode and training measurements and their history."""

@@ -1,0 +1,1 @@
+"""Plain frozen dataclasses that travel between desktop and node. Standard library only."""

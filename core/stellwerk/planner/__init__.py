@@ -1,0 +1,1 @@
+"""What fits, how fast, ring or switch."""

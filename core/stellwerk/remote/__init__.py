@@ -1,0 +1,1 @@
+"""SSH: trust, pairing, sending the agent, one RPC session per node."""

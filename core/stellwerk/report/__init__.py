@@ -1,0 +1,1 @@
+"""Verification reports as JSON and HTML."""

@@ -1,0 +1,1 @@
+"""Policy, classifiers, gateway, pools."""

@@ -1,0 +1,1 @@
+"""The wizard without a screen: pages, plans, journal, apply and roll back."""

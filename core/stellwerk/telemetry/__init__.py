@@ -1,0 +1,1 @@
+"""Counters to rates, ring buffers."""

@@ -1,0 +1,1 @@
+"""Simulated Sparks behind a real SSH server."""

@@ -1,0 +1,1 @@
+"""Fonts, icons, catalogue, classifier weights, example policies, translations."""
