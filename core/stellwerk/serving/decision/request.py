@@ -1,0 +1,282 @@
+"""What decide() looks at: one request, read only as far as the policy asks.
+
+The body is parsed as JSON at the first question that needs it, and never changed or written back: the gateway
+passes the bytes on as they came.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from typing import Literal, cast
+
+from stellwerk.serving.decision.language import detect_language
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+# Headers in which agents and clients name their conversation, in the order in which they are believed.
+SESSION_HEADERS = (
+    "x-stellwerk-session",
+    "x-session-id",
+    "session_id",
+    "x-claude-code-session-id",
+    "x-codex-session-id",
+    "x-conversation-id",
+    "x-session-affinity",
+)
+# The estimate errs towards more tokens: a request that is turned away by an engine costs more than a larger pool.
+_BYTES_PER_TOKEN = 3.6
+_TOKENS_PER_TURN = 4
+_TOKENS_PER_IMAGE = 800
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message. `asks_tool`: an assistant turn that calls tools."""
+
+    role: Role
+    text: str
+    asks_tool: bool = False
+
+
+def estimate_tokens(text: str) -> int:
+    """Tokens of a text, from its UTF-8 length. Within some 25 % for prose and code in English and German."""
+    length = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    return int(length / _BYTES_PER_TOKEN) + (length > 0)
+
+
+class RequestView:
+    """One request as the policy sees it. Read-only; every property is computed once, when first asked.
+
+    Args:
+        model: the value of the top-level `model` key; the gateway has it from its scan of the body.
+        body: the JSON body as bytes (parsed on demand; what does not parse counts as empty) or an object.
+        headers: lower-case names. Values as text.
+        api_key: the *name* of the key the caller showed (never the key itself); None without one.
+        request_id: distinct for every request; draws of splits that are not sticky come from it.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        body: bytes | Mapping[str, object] = b"",
+        *,
+        headers: Mapping[str, str] | None = None,
+        api_key: str | None = None,
+        request_id: str = "",
+    ) -> None:
+        self.model = model
+        self.headers: Mapping[str, str] = headers if headers is not None else {}
+        self.api_key = api_key
+        self.request_id = request_id
+        self._body = body
+
+    @cached_property
+    def data(self) -> Mapping[str, object]:
+        """The parsed body; empty when it is not a JSON object."""
+        if isinstance(self._body, Mapping):
+            return self._body
+        try:
+            value = json.loads(self._body) if self._body else {}
+        except (ValueError, RecursionError):
+            return {}
+        return value if isinstance(value, dict) else {}
+
+    @cached_property
+    def turns(self) -> tuple[Turn, ...]:
+        """The conversation, oldest first, whatever the API: chat, completions, embeddings, responses, messages."""
+        return tuple(_turns(self.data))
+
+    @cached_property
+    def last_user(self) -> str:
+        """Text of the newest user turn; empty without one."""
+        return next((turn.text for turn in reversed(self.turns) if turn.role == "user"), "")
+
+    @cached_property
+    def tools(self) -> bool:
+        """Does the request offer tools (or the older functions) to the model?"""
+        return bool(self.data.get("tools") or self.data.get("functions"))
+
+    @cached_property
+    def images(self) -> bool:
+        """Is an image part of any message?"""
+        return _count_images(self.data) > 0
+
+    @cached_property
+    def json_mode(self) -> bool:
+        """Is JSON or a JSON schema demanded as the form of the answer?"""
+        wanted = self.data.get("response_format")
+        text = self.data.get("text")
+        if wanted is None and isinstance(text, Mapping):
+            wanted = text.get("format")
+        kind = wanted.get("type") if isinstance(wanted, Mapping) else None
+        return kind in ("json_object", "json_schema") or bool(self.data.get("guided_json"))
+
+    @cached_property
+    def stream(self) -> bool:
+        return self.data.get("stream") is True
+
+    @cached_property
+    def max_tokens(self) -> int | None:
+        """The most tokens the caller wants back; None when it does not say."""
+        for key in ("max_completion_tokens", "max_tokens", "max_output_tokens"):
+            value = self.data.get(key)
+            if isinstance(value, int) and not isinstance(value, bool):
+                return value
+        return None
+
+    @cached_property
+    def prompt_tokens(self) -> int:
+        """Estimated before dispatch: all turns, tool definitions and images."""
+        tokens = sum(estimate_tokens(turn.text) + _TOKENS_PER_TURN for turn in self.turns)
+        tools = self.data.get("tools") or self.data.get("functions")
+        if tools:
+            tokens += estimate_tokens(json.dumps(tools, ensure_ascii=False, default=str))
+        return tokens + _TOKENS_PER_IMAGE * _count_images(self.data)
+
+    @property
+    def size_hint(self) -> int:
+        """An upper bound of `prompt_tokens` that needs no parsing: one token a byte. 0 when only an object is known."""
+        return len(self._body) if isinstance(self._body, bytes) else 0
+
+    @cached_property
+    def user(self) -> str | None:
+        """Who asks: `user`, else `metadata.user_id`, else the name of the API key."""
+        value = self.data.get("user") or self.data.get("safety_identifier") or _metadata_user(self.data)
+        return value if isinstance(value, str) and value else self.api_key
+
+    @cached_property
+    def session_key(self) -> str | None:
+        """What holds a conversation together: header, `metadata.user_id`, `user`, `prompt_cache_key`, else its start.
+
+        The start is a hash over the system text and the first user turn; None when there is neither.
+        """
+        for name in SESSION_HEADERS:
+            value = self.headers.get(name)
+            if value:
+                return value
+        for value in (_metadata_user(self.data), self.data.get("user"), self.data.get("prompt_cache_key")):
+            if isinstance(value, str) and value:
+                return value
+        return self._opening
+
+    @cached_property
+    def _opening(self) -> str | None:
+        digest = blake2b(digest_size=12)
+        seen = False
+        for turn in self.turns:
+            if turn.role in ("system", "user"):
+                digest.update(turn.text.encode("utf-8", "surrogatepass") + b"\0")
+                seen = True
+            if turn.role == "user":
+                break
+        return digest.hexdigest() if seen else None
+
+    @cached_property
+    def language(self) -> str:
+        """ISO 639-1 code of the last user turn ("en", "de", "fr", "es", ...); "und" when it cannot be told."""
+        return detect_language(self.last_user)
+
+    def header(self, name: str) -> str | None:
+        """A header by its lower-case name."""
+        return self.headers.get(name)
+
+
+def _metadata_user(data: Mapping[str, object]) -> object:
+    metadata = data.get("metadata")
+    return metadata.get("user_id") if isinstance(metadata, Mapping) else None
+
+
+def _turns(data: Mapping[str, object]) -> list[Turn]:
+    turns: list[Turn] = []
+    for key in ("system", "instructions"):  # Messages and Responses APIs
+        text = text_of(data.get(key))
+        if text:
+            turns.append(Turn("system", text))
+    messages = data.get("messages")
+    if messages is None:
+        messages = data.get("input")
+    if messages is None:
+        messages = data.get("prompt")
+    if isinstance(messages, str):
+        turns.append(Turn("user", messages))
+    elif isinstance(messages, Sequence) and not isinstance(messages, bytes):
+        for message in messages:
+            if isinstance(message, str):  # a batch of prompts or of texts to embed
+                turns.append(Turn("user", message))
+            elif isinstance(message, Mapping):
+                turns.extend(_message(message))
+    return turns
+
+
+_ROLES: dict[object, Role] = {
+    "system": "system",
+    "developer": "system",
+    "assistant": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
+
+
+def _message(message: Mapping[str, object]) -> list[Turn]:
+    kind = message.get("type")
+    if kind in ("function_call", "custom_tool_call", "local_shell_call"):  # Responses API items
+        return [Turn("assistant", text_of(message.get("arguments") or message.get("input")), asks_tool=True)]
+    if kind in ("function_call_output", "custom_tool_call_output"):
+        return [Turn("tool", text_of(message.get("output")))]
+    role = _ROLES.get(message.get("role"), "user")
+    content = message.get("content")
+    if role == "user" and isinstance(content, list):
+        # The Messages API sends tool results as parts of a user turn: they are the tool's words, not the user's.
+        results = [part for part in content if isinstance(part, Mapping) and part.get("type") == "tool_result"]
+        if results:
+            rest = [part for part in content if part not in results]
+            turns = [Turn("tool", text_of(part.get("content"))) for part in results]
+            text = text_of(rest)
+            return [*turns, Turn("user", text)] if text else turns
+    asks = bool(message.get("tool_calls") or message.get("function_call"))
+    if role == "assistant" and isinstance(content, list):
+        asks = asks or any(isinstance(part, Mapping) and part.get("type") == "tool_use" for part in content)
+    return [Turn(role, text_of(content), asks)]
+
+
+def text_of(content: object) -> str:
+    """All text of a message content: a string, or parts that have text. Anything else is no text."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Mapping):
+        content = [content]
+    if not isinstance(content, Sequence) or isinstance(content, bytes):
+        return ""
+    parts: list[str] = []
+    for part in content:
+        if isinstance(part, str):
+            parts.append(part)
+        elif isinstance(part, Mapping):
+            text = part.get("text")
+            if isinstance(text, str):
+                parts.append(text)
+            elif part.get("type") == "tool_result":
+                parts.append(text_of(part.get("content")))
+    return "\n".join(parts)
+
+
+def _count_images(data: Mapping[str, object]) -> int:
+    messages = data.get("messages")
+    if messages is None:
+        messages = data.get("input")
+    if not isinstance(messages, list):
+        return 0
+    count = 0
+    for message in messages:
+        content = message.get("content") if isinstance(message, Mapping) else None
+        if isinstance(content, list):
+            count += sum(1 for part in cast("list[object]", content) if _is_image(part))
+    return count
+
+
+def _is_image(part: object) -> bool:
+    return isinstance(part, Mapping) and part.get("type") in ("image_url", "image", "input_image")

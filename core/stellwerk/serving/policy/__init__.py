@@ -1,0 +1,1 @@
+"""The policy file: format, validation, compilation, edits, upgrade, schema, exchange with Switchyard."""

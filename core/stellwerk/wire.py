@@ -1,0 +1,244 @@
+"""The messages between desktop and agent: JSON-RPC 2.0, one object a line, UTF-8. Standard library only.
+
+Requests carry an integer `id`. While a request runs, its agent may send notifications `progress` with
+`{"id": <request id>, "data": …}`; the desktop may send a notification `cancel` with `{"id": <request id>}`.
+Subscriptions send notifications with their own method name (`sample`).
+
+Methods (parameters -> result; results are the dataclasses of `stellwerk.model`, in wire form):
+
+    hello            {protocol, desktop}                                  -> Hello
+    facts            {}                                                   -> NodeFacts
+    hear             {seconds, netdevs|null, token, bring_up}             -> HearReport      (progress: HearReport)
+    sample.latest    {}                                                   -> Sample
+    sample.history   {after_sequence}                                     -> {samples: [Sample]}
+    sample.subscribe {rate_hz}                                            -> {rate_hz}        (notifications: sample)
+    sample.unsubscribe {}                                                 -> {}
+    verify.ping      {destination, netdev|null, payload_bytes, count, dont_fragment, timeout_s} -> PingResult
+    verify.route     {destination}                                        -> RouteAnswer
+    verify.neighbours {}                                                  -> {neighbours: [Neighbour]}
+    verify.rdma_server {tool, device, port, gid_index|null, seconds}      -> {job_id}
+    verify.rdma_client {tool, device, server, port, gid_index|null, seconds} -> RdmaPerf
+    sudo.state       {}                                                   -> Sudo
+    sudo.unlock      {password}                                           -> Sudo
+    sudo.forget      {}                                                   -> {}
+    net.guard.start  {plan: NodePlan, plan_id, lease_s, hard_limit_s}     -> GuardStatus     (progress: GuardStatus)
+    net.guard.status {}                                                   -> GuardStatus
+    net.guard.renew  {plan_id}                                            -> GuardStatus
+    net.guard.confirm {plan_id}                                           -> GuardStatus
+    net.guard.revert {plan_id, why}                                       -> GuardStatus
+    net.guard.undo   {plan_id}                                            -> GuardStatus  (take back a confirmed plan)
+    mesh.key         {}                                                   -> {public_key, host_keys: [str]}
+    mesh.install     {peers: [{alias, address, port, user, public_key, host_keys}]} -> {changed: [path]}
+    mesh.verify      {aliases}                                            -> {results: {alias: error|null}}
+    mesh.remove      {}                                                   -> {removed: [path]}
+    address.map      {addresses: [str]}                                   -> {addresses: {fabric: dial}}
+    job.start        {name, argv, env, cwd|null}                          -> JobStatus
+    job.stop         {job_id, grace_s}                                    -> JobStatus
+    job.status       {job_id}                                             -> JobStatus
+    job.list         {}                                                   -> {jobs: [JobStatus]}
+    job.log          {job_id, offset, limit}                              -> {offset, text, end}
+    files.list|read|write|remove {path, …}   (the agent's own directory only)
+    lock.take        {desktop, force}                                     -> {holder}
+    lock.release     {desktop}                                            -> {}
+    uninstall        {}                                                   -> {removed: [path]}
+    bye              {}                                                   -> {}
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import json
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any, TypeVar, Union
+
+from stellwerk.model.errors import ERRORS_BY_CODE, StellwerkError
+
+PROTOCOL = 1
+MAX_LINE_BYTES = 16 * 1024 * 1024
+
+# JSON-RPC 2.0 error codes; ours begin at -32000.
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+APPLICATION_ERROR = -32000
+
+T = TypeVar("T")
+
+
+class WireError(ValueError):
+    """A message or a value that does not have the agreed form."""
+
+
+def to_wire(value: Any) -> Any:
+    """Turn dataclasses, enums, tuples and dicts into what JSON can carry."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: to_wire(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return {str(key): to_wire(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [to_wire(item) for item in value]
+    return value
+
+
+def from_wire(cls: type[T], data: Any) -> T:
+    """Build a `cls` out of wire form.
+
+    Unknown keys are ignored (a newer agent may say more); a missing key takes the field's default.
+    Raises `WireError` that names the path of what does not fit.
+    """
+    return typing.cast(T, _build(cls, data, cls.__name__))
+
+
+@functools.cache
+def _hints(cls: type) -> dict[str, Any]:
+    return typing.get_type_hints(cls)
+
+
+def _build(kind: Any, data: Any, path: str) -> Any:
+    origin = typing.get_origin(kind)
+    if kind is Any or kind is object:
+        return data
+    if origin in (Union, types.UnionType):
+        return _build_union(typing.get_args(kind), data, path)
+    if origin in (tuple, list):
+        return _build_sequence(origin, typing.get_args(kind), data, path)
+    if origin is dict:
+        key_kind, item_kind = typing.get_args(kind)
+        if not isinstance(data, dict):
+            raise WireError(f"{path}: expected an object, got {type(data).__name__}")
+        return {_build(key_kind, k, path): _build(item_kind, v, f"{path}.{k}") for k, v in data.items()}
+    if dataclasses.is_dataclass(kind):
+        return _build_dataclass(typing.cast(type, kind), data, path)
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        try:
+            return kind(data)
+        except ValueError:
+            raise WireError(f"{path}: {data!r} is not a {kind.__name__}") from None
+    return _build_scalar(kind, data, path)
+
+
+def _build_scalar(kind: Any, data: Any, path: str) -> Any:
+    if kind is float and isinstance(data, int) and not isinstance(data, bool):
+        return float(data)
+    if kind is type(None):
+        if data is None:
+            return None
+    elif isinstance(data, kind) and not (kind is int and isinstance(data, bool)):
+        return data
+    raise WireError(f"{path}: expected {getattr(kind, '__name__', kind)}, got {type(data).__name__}")
+
+
+def _build_union(members: tuple[Any, ...], data: Any, path: str) -> Any:
+    if data is None and type(None) in members:
+        return None
+    candidates = [member for member in members if member is not type(None)]
+    tagged = [m for m in candidates if dataclasses.is_dataclass(m)]
+    if len(tagged) > 1 and isinstance(data, dict):
+        for member in tagged:
+            default = next((f.default for f in dataclasses.fields(member) if f.name == "kind"), None)
+            if data.get("kind") == default:
+                return _build(member, data, path)
+        raise WireError(f"{path}: unknown kind {data.get('kind')!r}")
+    problems: list[str] = []
+    for member in candidates:
+        try:
+            return _build(member, data, path)
+        except WireError as error:
+            problems.append(str(error))
+    raise WireError("; ".join(problems))
+
+
+def _build_sequence(origin: Any, args: tuple[Any, ...], data: Any, path: str) -> Any:
+    if not isinstance(data, (list, tuple)):
+        raise WireError(f"{path}: expected a list, got {type(data).__name__}")
+    if origin is list or (len(args) == 2 and args[1] is Ellipsis):
+        return origin(_build(args[0], item, f"{path}[{i}]") for i, item in enumerate(data))
+    if len(args) != len(data):
+        raise WireError(f"{path}: expected {len(args)} items, got {len(data)}")
+    return tuple(_build(kind, item, f"{path}[{i}]") for i, (kind, item) in enumerate(zip(args, data, strict=True)))
+
+
+def _build_dataclass(cls: type, data: Any, path: str) -> Any:
+    if not isinstance(data, dict):
+        raise WireError(f"{path}: expected an object, got {type(data).__name__}")
+    hints = _hints(cls)
+    values: dict[str, Any] = {}
+    for field in dataclasses.fields(cls):
+        if field.name in data:
+            values[field.name] = _build(hints[field.name], data[field.name], f"{path}.{field.name}")
+        elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+            raise WireError(f"{path}: {field.name!r} is missing")
+    return cls(**values)
+
+
+def encode(message: Mapping[str, Any]) -> bytes:
+    """One line, newline included. Raises `WireError` when it is too long."""
+    line = json.dumps(message, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogateescape") + b"\n"
+    if len(line) > MAX_LINE_BYTES:
+        raise WireError(f"message of {len(line)} bytes; the limit is {MAX_LINE_BYTES}")
+    return line
+
+
+def decode(line: bytes) -> dict[str, Any]:
+    """Parse one line. Raises `WireError`, never another exception."""
+    if len(line) > MAX_LINE_BYTES:
+        raise WireError(f"message of {len(line)} bytes; the limit is {MAX_LINE_BYTES}")
+    try:
+        message = json.loads(line.decode("utf-8", "replace"))
+    except (ValueError, RecursionError) as error:
+        raise WireError(f"not JSON: {error}") from None
+    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+        raise WireError("not a JSON-RPC 2.0 object")
+    return message
+
+
+def request(request_id: int, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """A call that expects an answer."""
+    return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": dict(params)}
+
+
+def notification(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """A message without answer."""
+    return {"jsonrpc": "2.0", "method": method, "params": dict(params)}
+
+
+def result(request_id: int, value: Any) -> dict[str, Any]:
+    """The good answer; `value` may hold dataclasses."""
+    return {"jsonrpc": "2.0", "id": request_id, "result": to_wire(value)}
+
+
+def failure(request_id: int | None, code: int, message: str, data: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The bad answer."""
+    body: dict[str, Any] = {"code": code, "message": message}
+    if data is not None:
+        body["data"] = dict(data)
+    return {"jsonrpc": "2.0", "id": request_id, "error": body}
+
+
+def error_to_wire(request_id: int, error: StellwerkError) -> dict[str, Any]:
+    """An error for people, with its parts kept apart so that the desktop can show them well."""
+    parts = {"code": error.code, "what": error.what, "node": error.node, "why": error.why, "remedy": error.remedy}
+    return failure(request_id, APPLICATION_ERROR, str(error), parts)
+
+
+def error_from_wire(body: Mapping[str, Any]) -> StellwerkError:
+    """The exception that `error_to_wire` described; any other failure becomes a plain `StellwerkError`."""
+    data = body.get("data")
+    if isinstance(data, Mapping) and isinstance(data.get("what"), str):
+        cls = ERRORS_BY_CODE.get(str(data.get("code")), StellwerkError)
+        node = data.get("node")
+        return cls(
+            data["what"],
+            node=node if isinstance(node, str) else None,
+            why=str(data.get("why") or ""),
+            remedy=str(data.get("remedy") or ""),
+        )
+    return StellwerkError(f"the agent answered: {body.get('message', 'unknown error')}")
