@@ -137,10 +137,16 @@ class RequestView:
             tokens += estimate_tokens(json.dumps(tools, ensure_ascii=False, default=str))
         return tokens + _TOKENS_PER_IMAGE * _count_images(self.data)
 
-    @property
-    def size_hint(self) -> int:
-        """An upper bound of `prompt_tokens` that needs no parsing: one token a byte. 0 when only an object is known."""
-        return len(self._body) if isinstance(self._body, bytes) else 0
+    def surely_below(self, tokens: float, *, with_answer: bool = False) -> bool:
+        """Is the demand certainly less than so many tokens? Answered from the bytes alone; False means "parse to know".
+
+        A body of n bytes holds fewer than 2n tokens, unless it has images or (`with_answer`) names a longest answer.
+        """
+        body = self._body
+        if not isinstance(body, bytes) or 2 * len(body) >= tokens or b"image" in body:
+            return False
+        # An escaped name of the key would escape this look, so any escape means parsing.
+        return not (with_answer and (b"max_" in body or b"\\u" in body))
 
     @cached_property
     def user(self) -> str | None:
@@ -158,9 +164,9 @@ class RequestView:
             value = self.headers.get(name)
             if value:
                 return value
-        for value in (_metadata_user(self.data), self.data.get("user"), self.data.get("prompt_cache_key")):
-            if isinstance(value, str) and value:
-                return value
+        for named in (_metadata_user(self.data), self.data.get("user"), self.data.get("prompt_cache_key")):
+            if isinstance(named, str) and named:
+                return named
         return self._opening
 
     @cached_property

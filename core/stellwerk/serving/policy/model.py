@@ -247,7 +247,7 @@ class SwitchyardStep:
     algorithm: str
     to: tuple[tuple[str, str], ...]
     options: tuple[tuple[str, object], ...] = ()
-    on_error: str | None = None  # target when the algorithm fails; None: the first of `to`
+    on_error: str | None = None  # label when the algorithm fails; None: the first of `to`
     timeout_s: float = 1.0
 
 

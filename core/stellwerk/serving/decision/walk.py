@@ -1,0 +1,41 @@
+"""One walk through a compiled policy, and the stable draws of its splits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from hashlib import blake2b
+
+from stellwerk.serving.decision.request import RequestView
+from stellwerk.serving.decision.state import StateSnapshot
+from stellwerk.serving.decision.types import Hop, Scored
+
+# A pool that might answer, and the way that led to it.
+Candidate = tuple[str, tuple[Hop, ...]]
+
+
+class Walk:
+    """What a step may look at, and what it leaves behind. Lives as long as one decide()."""
+
+    __slots__ = ("answers", "explain", "hops", "request", "salt", "scores", "state")
+
+    def __init__(
+        self, request: RequestView, state: StateSnapshot, salt: str, answers: Mapping[str, str], explain: bool
+    ) -> None:
+        self.request = request
+        self.state = state
+        self.salt = salt
+        self.answers = answers
+        self.explain = explain
+        self.hops: tuple[Hop, ...] = ()
+        self.scores: list[Scored] = []
+
+
+# A step or a pool, ready to run: the candidates below it, best first.
+Node = Callable[[Walk], list[Candidate]]
+
+
+def draw(salt: str, step: str, key: str) -> float:
+    """A number in [0, 1) that depends on the three texts alone: the same after a restart and on every machine."""
+    text = f"{salt}\0{step}\0{key}"
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return (int.from_bytes(digest, "big") >> 11) / 9007199254740992.0  # 53 bits, as many as a float holds
