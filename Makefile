@@ -1,0 +1,57 @@
+# Two commands: `make run` (the program with its virtual cluster) and `make test` (lint, types, tests).
+SHELL := /bin/bash
+.DELETE_ON_ERROR:
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+OUT := out
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: run test lint types imports pytest bench-deps shots clean system-run system-test
+
+run: system-run $(VENV)/.run
+	@scripts/run.sh $(BIN) $(OUT)
+
+test: system-test $(VENV)/.test lint types imports pytest
+
+lint:
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types:
+	$(BIN)/mypy core/stellwerk resources/stellwerk_resources gui/stellwerk_gui
+	$(BIN)/mypy --python-version 3.10 agent/stellwerk_agent core/stellwerk/model core/stellwerk/wire.py
+
+imports:
+	$(BIN)/lint-imports
+
+pytest:
+	$(BIN)/python -m pytest
+
+# The rivals of the benchmarks: never needed to run or to test the program.
+bench-deps: $(VENV)/.test
+	scripts/bench-deps.sh $(BIN)
+
+system-run:
+	@scripts/system-packages.sh run
+
+system-test:
+	@scripts/system-packages.sh test
+
+$(BIN)/python:
+	@scripts/check-python.sh $(PYTHON)
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --upgrade pip "setuptools>=77" wheel
+
+$(VENV)/.run: pyproject.toml $(wildcard setup.py) $(wildcard core/stellwerk/*/native/*.[ch]) $(wildcard core/stellwerk/*/*/native/*.[ch]) | $(BIN)/python
+	$(PIP) --editable '.[gui,serving]'
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.run pyproject.toml
+	$(PIP) --editable '.[gui,serving,test]'
+	$(PIP) 'torch==2.13.0'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) $(OUT) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find core agent gui resources -name '*.so' -delete

@@ -1,0 +1,11 @@
+#!/bin/bash
+# With a display: the window on a virtual cluster. Without one: the same journey through the command line.
+set -eu
+bin=$1 out=$2
+if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ] && [ -z "${CI:-}" ]; then
+  exec "$bin/stellwerk" window --virtual 8
+fi
+mkdir -p "$out"
+echo "No display: the journey runs through the command line; its report goes to ./$out/"
+"$bin/stellwerk" setup --virtual 2 --topology pair --yes --json "$out/setup.json" --report "$out/report.html"
+echo "Done. See ./$out/report.html and ./$out/setup.json"

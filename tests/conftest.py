@@ -1,0 +1,76 @@
+"""What holds for every test: a home of its own, and nothing outlives it."""
+
+from __future__ import annotations
+
+import gc
+import os
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+# Before anything of the product is imported: the user's real home, keys and settings are out of reach.
+_HOME = tempfile.mkdtemp(prefix="stellwerk-test-home-")
+_RUNTIME = Path(_HOME) / "run"
+_RUNTIME.mkdir(mode=0o700)
+for _name in ("SSH_AUTH_SOCK", "SSH_ASKPASS", "DISPLAY", "WAYLAND_DISPLAY", "STELLWERK_AGENT_OPTIONS"):
+    os.environ.pop(_name, None)
+os.environ.update(
+    HOME=_HOME,
+    XDG_CONFIG_HOME=f"{_HOME}/.config",
+    XDG_DATA_HOME=f"{_HOME}/.local/share",
+    XDG_STATE_HOME=f"{_HOME}/.local/state",
+    XDG_CACHE_HOME=f"{_HOME}/.cache",
+    XDG_RUNTIME_DIR=str(_RUNTIME),
+    QT_QPA_PLATFORM="offscreen",
+)
+
+import psutil  # noqa: E402
+import pytest  # noqa: E402
+
+# Started once by a library and kept for good: not a leak of the test that came first.
+LASTING_THREADS = ("pytest_timeout", "asyncio_", "ThreadPoolExecutor", "pytest-xdist", "QThread", "Dummy-")
+
+
+def _threads() -> set[threading.Thread]:
+    return {t for t in threading.enumerate() if t.is_alive() and not t.name.startswith(LASTING_THREADS)}
+
+
+def _children() -> dict[int, str]:
+    found: dict[int, str] = {}
+    for child in psutil.Process().children(recursive=True):
+        try:
+            if child.status() != psutil.STATUS_ZOMBIE:
+                found[child.pid] = " ".join(child.cmdline()[:6])
+        except psutil.NoSuchProcess:
+            continue
+    return found
+
+
+@pytest.fixture(autouse=True)
+def nothing_outlives_the_test(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fails a test that leaves a thread or a child process behind, and names what was left."""
+    threads = _threads()
+    children = _children()
+    yield
+    left_threads = _threads() - threads
+    for thread in left_threads:
+        thread.join(timeout=2.0)  # one that is just ending is no leak
+    left = sorted(t.name for t in left_threads if t.is_alive())
+    left_children = {pid: line for pid, line in _children().items() if pid not in children}
+    if left_children:
+        _, alive = psutil.wait_procs(
+            [psutil.Process(pid) for pid in left_children if psutil.pid_exists(pid)], timeout=2.0
+        )
+        left += [f"process {p.pid}: {left_children[p.pid]}" for p in alive]
+    if left:
+        gc.collect()
+        pytest.fail(f"left behind by {request.node.nodeid}: {'; '.join(left)}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def remove_test_home() -> Iterator[None]:
+    yield
+    import shutil
+
+    shutil.rmtree(_HOME, ignore_errors=True)
