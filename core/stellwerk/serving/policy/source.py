@@ -1,0 +1,75 @@
+"""YAML text -> nodes with places. Nothing here knows what a policy is."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from stellwerk.serving.policy.errors import PolicyErrors, Problem
+
+MAX_BYTES = 1_000_000  # a policy is written by a person; more than this is a mistake or an attack
+MAX_DEPTH = 40
+
+YamlNode: TypeAlias = Node
+__all__ = ["MappingNode", "Node", "ScalarNode", "SequenceNode", "YamlNode", "compose", "tag_of"]
+
+
+def compose(text: str) -> MappingNode:
+    """The root mapping of a policy text. Raises PolicyErrors for what is no YAML, or no mapping."""
+    if len(text) > MAX_BYTES:
+        raise _error(
+            1, 1, f"The file is larger than {MAX_BYTES} characters.", "A policy is a short file; is it another?"
+        )
+    _refuse_depth(text)
+    try:
+        # The pure loader: the C one gives no positions in characters, and edits need them.
+        root = YAML(typ="rt", pure=True).compose(text)
+    except MarkedYAMLError as error:
+        raise _from_yaml(error) from error
+    except (YAMLError, ValueError) as error:
+        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise _error(1, 1, f"This is not YAML: {first}.", "Remove the character, or save the file as UTF-8.") from error
+    if root is None:
+        raise _error(1, 1, "The file is empty.", "Begin with `version: 1`, then `models:` and `pools:`.")
+    if not isinstance(root, MappingNode):
+        raise _error(
+            root.start_mark.line + 1, root.start_mark.column + 1, "A policy is a mapping.", "Begin with `version: 1`."
+        )
+    return root
+
+
+def tag_of(node: Node) -> str:
+    """The resolved tag without its prefix: str, int, float, bool, null, map, seq; other tags whole."""
+    return str(node.tag or "").removeprefix("tag:yaml.org,2002:")
+
+
+def _error(line: int, column: int, what: str, remedy: str) -> PolicyErrors:
+    return PolicyErrors((Problem(line, column, what, remedy),))
+
+
+def _from_yaml(error: MarkedYAMLError) -> PolicyErrors:
+    mark = error.problem_mark or error.context_mark
+    line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
+    problem = str(error.problem or error.context or "it cannot be read")
+    if "\\t" in problem:
+        return _error(line, column, "A tab stands where YAML wants spaces.", "Indent with spaces.")
+    if "another document" in problem:
+        return _error(line, column, "A second document begins here (`---`).", "Keep one policy per file.")
+    if "undefined alias" in problem:
+        return _error(
+            line, column, f"YAML: {problem}.", "Define it with `&` above, or quote a text that begins with `*`."
+        )
+    return _error(line, column, f"YAML: {problem}.", "Check the indentation, brackets and quotes around this place.")
+
+
+def _refuse_depth(text: str) -> None:
+    """Deep nesting would overflow the composer's stack: count brackets and indentation before it starts."""
+    depth = line = 0
+    for line, row in enumerate(text.splitlines(), 1):
+        indent = len(row) - len(row.lstrip(" -?"))
+        depth = max(0, depth + row.count("[") + row.count("{") - row.count("]") - row.count("}"))
+        if indent > 20 * MAX_DEPTH or depth > 10 * MAX_DEPTH or row.count("[") + row.count("{") > 500:
+            raise _error(line, 1, "The file is nested too deeply.", f"A policy needs at most {MAX_DEPTH} levels.")
