@@ -1,0 +1,1 @@
+"""Applies a network plan as root; goes back by itself unless confirmed."""
