@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from stellwerk.model.facts import NetDevice, RdmaDevice
+from stellwerk.model.finding import Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,8 @@ class Cabling:
     silent: tuple[PortRef, ...] = ()  # carrier, but nobody of this cluster answers
     dark: tuple[PortRef, ...] = ()  # no carrier
     unheard: tuple[tuple[PortRef, str], ...] = ()  # could not be asked, and why
+    loops: tuple[tuple[PortRef, PortRef], ...] = ()  # a cable from a machine to itself
+    foreign: tuple[tuple[PortRef, str], ...] = ()  # the other end is a machine outside this cluster: left alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +160,38 @@ class Address:
 class FabricPlanInput:
     """What the user may choose."""
 
-    wanted: TopologyKind | None = None
-    mtu: int = 9000
-    pool: str | None = None  # CIDR out of which the subnets are taken
-    keep: tuple[str, ...] = ()
+    wanted: TopologyKind | None = None  # None: what the cables say
+    mtu: int | None = None  # None: what is there when it is uniform and the addresses stay, else 9000
+    pool: str | None = None  # CIDR out of which new subnets are taken; None: the first private /16 that is free
+
+
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """One movement of a hand at the back of the machines.
+
+    move: the plug in `plug` goes to `to`. swap: the plugs in `plug` and `to` change places.
+    plug: a cable is put between `plug` and `to` (`to` None: into the switch). pull: the plug in `plug` is pulled.
+    """
+
+    kind: str  # move | swap | plug | pull
+    plug: PortRef
+    to: PortRef | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CableFinding:
+    """One thing that is wrong with the cables, in words and as data for the drawing."""
+
+    code: str
+    severity: Severity
+    title: str  # one sentence: what is wrong
+    meaning: str = ""
+    steps: tuple[str, ...] = ()  # what to do, in order
+    movements: tuple[Movement, ...] = ()  # the same as data
+    cable: Cable | None = None  # the cable as it is now
+    belongs: Cable | None = None  # where it belongs
+    missing: tuple[Cable, ...] = ()  # cables that are not there and that these steps bring
+    ports: tuple[PortRef, ...] = ()  # all ports spoken of
 
 
 @dataclass(frozen=True, slots=True)

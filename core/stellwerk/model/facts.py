@@ -159,6 +159,10 @@ class SessionRoute:
     device: str | None = None
 
 
+# Files outside /etc/netplan that a network plan of ours writes; readable without root.
+OWN_FILES = ("/etc/sysctl.d/60-stellwerk.conf", "/etc/systemd/system/stellwerk-fabric.service")
+
+
 @dataclass(frozen=True, slots=True)
 class NodeFacts:
     """All that the agent reads of a node in one call."""
@@ -190,6 +194,7 @@ class NodeFacts:
     routes: tuple[Route, ...] = ()
     neighbours: tuple[Neighbour, ...] = ()
     netplan: tuple[NetplanFile, ...] = ()
+    own_files: dict[str, str] = field(default_factory=dict)  # path -> text of OWN_FILES that exist
     network_owner: str | None = None  # NetworkManager | systemd-networkd | none
     tools: dict[str, str | None] = field(default_factory=dict)  # command -> path, None when it is missing
     sudo: Sudo = field(default_factory=lambda: Sudo("unknown"))
