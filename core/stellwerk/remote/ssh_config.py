@@ -53,7 +53,7 @@ def read_host(path: Path | None, alias: str, local_user: str) -> HostOptions:
     for line in reader.matching_lines():
         if line.keyword == "identityfile":
             identities.append(line.words[0])
-        elif line.words:
+        else:
             value = line.rest if line.keyword == "proxycommand" else line.words[0]
             found.setdefault(line.keyword, value)
     host = _expand(found["hostname"], {"h": alias, "n": alias}) if "hostname" in found else None
@@ -189,6 +189,8 @@ def _own_lines(path: Path) -> Iterator[_Line]:
             if found[1].lower() not in ("proxycommand", "remotecommand", "localcommand"):
                 raise BadInput(f"{path}, line {number}: {error}", remedy="Correct the quotes") from None
             words = [found[2]]
+        if not words:
+            raise BadInput(f"{path}, line {number}: {found[1]} has no value", remedy="Give it one, or remove the line")
         yield _Line(path, number, found[1].lower(), tuple(words), found[2])
 
 
