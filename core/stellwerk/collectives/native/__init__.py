@@ -1,0 +1,1 @@
+"""The C sources of the collective core and how they are compiled."""
