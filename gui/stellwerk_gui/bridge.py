@@ -1,0 +1,161 @@
+"""The only border between Qt's thread and asyncio's: a coroutine goes over, signals come back."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from PySide6.QtCore import QObject, QThread, Signal
+
+from stellwerk.model.errors import StellwerkError
+
+STOP_TIMEOUT_S = 10.0
+
+
+class Task(QObject):
+    """A coroutine on its way. All signals arrive in Qt's thread; exactly one of done, failed, cancelled comes."""
+
+    done = Signal(object)
+    failed = Signal(object)  # StellwerkError
+    cancelled = Signal()
+    progress = Signal(object)
+    ended = Signal()
+
+    # Emitted in asyncio's thread; Qt queues it over to the thread that this object lives in.
+    _arrived = Signal(str, object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._future: concurrent.futures.Future[Any] | None = None
+        self._arrived.connect(self._deliver)
+
+    def cancel(self) -> None:
+        """Ask the coroutine to end; `cancelled` follows when it has."""
+        if self._future is not None:
+            self._future.cancel()
+
+    @property
+    def running(self) -> bool:
+        return self._future is not None and not self._future.done()
+
+    def report(self, data: Any) -> None:
+        """Called from asyncio's thread with something to show."""
+        self._arrived.emit("progress", data)
+
+    def _deliver(self, kind: str, payload: object) -> None:
+        if kind == "progress":
+            self.progress.emit(payload)
+            return
+        if kind == "done":
+            self.done.emit(payload)
+        elif kind == "failed":
+            self.failed.emit(payload)
+        else:
+            self.cancelled.emit()
+        self.ended.emit()
+        self.deleteLater()
+
+
+class Bridge(QObject):
+    """Owns the asyncio thread. `submit` may be called from Qt's thread only."""
+
+    # Nobody listened to a task's `failed`: the one place for errors shows it.
+    unhandled = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._loop = asyncio.new_event_loop()
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="stellwerk asyncio")
+        self._tasks: set[Task] = set()
+        self._thread.start()
+        self._ready.wait()
+
+    def submit(
+        self,
+        work: Coroutine[Any, Any, Any] | Callable[[Callable[[Any], None]], Coroutine[Any, Any, Any]],
+        *,
+        done: Callable[[Any], None] | None = None,
+        failed: Callable[[StellwerkError], None] | None = None,
+        progress: Callable[[Any], None] | None = None,
+    ) -> Task:
+        """Run `work` in asyncio's thread.
+
+        `work` is a coroutine, or a function that takes a `report` callback and returns one. Without `failed`, an
+        error goes to `unhandled`.
+        """
+        assert QThread.currentThread() is self.thread(), "submit belongs to Qt's thread"
+        task = Task(self)
+        if done is not None:
+            task.done.connect(done)
+        if progress is not None:
+            task.progress.connect(progress)
+        task.failed.connect(failed if failed is not None else self.unhandled.emit)
+        coroutine = work if asyncio.iscoroutine(work) else work(task.report)
+        self._tasks.add(task)
+        task.ended.connect(lambda: self._tasks.discard(task))
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        task._future = future
+        future.add_done_callback(lambda f: _hand_over(task, f))
+        return task
+
+    def call_soon(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Run a plain function in asyncio's thread, soon."""
+        self._loop.call_soon_threadsafe(function, *arguments)
+
+    def stop(self) -> None:
+        """Cancel everything, wait for it, end the thread."""
+        if not self._thread.is_alive():
+            return
+        asyncio.run_coroutine_threadsafe(_cancel_all(), self._loop).result(STOP_TIMEOUT_S)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(STOP_TIMEOUT_S)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.call_soon(self._ready.set)
+        try:
+            self._loop.run_forever()
+        finally:
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+            self._loop.close()
+
+
+async def _cancel_all() -> None:
+    own = asyncio.current_task()
+    tasks = [task for task in asyncio.all_tasks() if task is not own]
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _hand_over(task: Task, future: concurrent.futures.Future[Any]) -> None:
+    """In asyncio's thread (or in Qt's, for one cancelled before it began): send the end over the border."""
+    try:
+        if future.cancelled():
+            task._arrived.emit("cancelled", None)
+        elif (error := future.exception()) is None:
+            task._arrived.emit("done", future.result())
+        elif isinstance(error, (asyncio.CancelledError, concurrent.futures.CancelledError)):
+            task._arrived.emit("cancelled", None)
+        else:
+            task._arrived.emit("failed", as_error(error))
+    except RuntimeError:
+        # The window is gone and took the task object along; there is no one left to tell.
+        return
+
+
+def as_error(error: BaseException) -> StellwerkError:
+    """Any exception as one for people; a bug keeps its traceback for the report."""
+    if isinstance(error, StellwerkError):
+        return error
+    wrapped = StellwerkError(
+        "something went wrong inside Stellwerk",
+        why=f"{type(error).__name__}: {error}",
+        remedy="Save the report and send it to the developers; nothing on the machines was changed by this",
+    )
+    wrapped.__cause__ = error
+    return wrapped

@@ -1,0 +1,257 @@
+"""Small building blocks with the look of the design; strings from machines are always plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QButtonGroup,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QLayout,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from stellwerk_gui import theme
+from stellwerk_gui.icons import icon, pixmap
+
+
+def label(text: str = "", kind: str = "", *, wrap: bool = False, selectable: bool = False) -> QLabel:
+    """A plain-text label; `kind` chooses its style (see `sheet`)."""
+    made = QLabel()
+    made.setTextFormat(Qt.TextFormat.PlainText)
+    made.setText(text)
+    if kind:
+        made.setProperty("kind", kind)
+    made.setWordWrap(wrap)
+    if selectable:
+        made.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+    return made
+
+
+def restyle(widget: QWidget, **properties: object) -> None:
+    """Set dynamic properties and let the style sheet look again."""
+    for name, value in properties.items():
+        widget.setProperty(name, value)
+    widget.style().unpolish(widget)
+    widget.style().polish(widget)
+    widget.update()
+
+
+def tokens_colour(name: str) -> str:
+    """A token of the current theme by name (`muted`, `on_accent` ...)."""
+    value = getattr(theme.current().tokens, name)
+    assert isinstance(value, str)
+    return value
+
+
+class Button(QPushButton):
+    """A push button with an optional icon that follows the theme."""
+
+    def __init__(
+        self,
+        text: str = "",
+        kind: str = "",
+        *,
+        icon_name: str = "",
+        icon_colour: str = "",
+        on_click: Callable[[], object] | None = None,
+        tip: str = "",
+        name: str = "",
+    ) -> None:
+        super().__init__(text)
+        self.setProperty("kind", kind)
+        self._icon_name = icon_name
+        self._icon_colour = icon_colour or {"primary": "on_accent", "ghost": "muted", "link": "accent_text"}.get(
+            kind, "text"
+        )
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setAutoDefault(False)
+        self.setToolTip(tip)
+        self.setAccessibleName(name or text or tip)
+        if on_click is not None:
+            self.clicked.connect(lambda: on_click())
+        theme.current().changed.connect(self._retint)
+        self._retint()
+
+    def set_icon(self, name: str, colour: str = "") -> None:
+        self._icon_name = name
+        self._icon_colour = colour or self._icon_colour
+        self._retint()
+
+    def _retint(self) -> None:
+        if self._icon_name:
+            size = theme.current().px(16)
+            colour = tokens_colour(self._icon_colour)
+            self.setIcon(icon(self._icon_name, colour, size, disabled=tokens_colour("disabled")))
+            self.setIconSize(QSize(size, size))
+
+
+class Icon(QLabel):
+    """A tinted icon that follows the theme."""
+
+    def __init__(self, name: str, colour: str = "muted", size: int = 16) -> None:
+        super().__init__()
+        self._name, self._colour, self._size = name, colour, size
+        theme.current().changed.connect(self._retint)
+        self._retint()
+
+    def set_icon(self, name: str, colour: str) -> None:
+        self._name, self._colour = name, colour
+        self._retint()
+
+    def _retint(self) -> None:
+        size = theme.current().px(self._size)
+        self.setPixmap(pixmap(self._name, tokens_colour(self._colour), size, ratio=self.devicePixelRatioF()))
+        self.setFixedSize(size, size)
+
+
+class Swatch(QFrame):
+    """The 10 px square with a node's colour."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self._number = number
+        theme.current().changed.connect(self._repaint)
+        self._repaint()
+
+    def _repaint(self) -> None:
+        t = theme.current()
+        self.setFixedSize(t.px(10), t.px(10))
+        self.setStyleSheet(f"background: {t.node_colour(self._number)}; border-radius: {t.px(3)}px;")
+
+
+class Segments(QFrame):
+    """A row of choices of which exactly one is on."""
+
+    chosen = Signal(str)
+
+    def __init__(self, choices: Sequence[tuple[str, str]], chosen: str, *, icons: Sequence[str] = ()) -> None:
+        super().__init__()
+        self.setProperty("kind", "segments")
+        self._group = QButtonGroup(self)
+        row = hbox(self, margins=(2, 2, 2, 2), spacing=2)
+        self._keys: dict[QAbstractButton, str] = {}
+        for i, (key, text) in enumerate(choices):
+            button = Button(text, "segment", icon_name=icons[i] if icons else "", icon_colour="muted")
+            button.setCheckable(True)
+            button.setChecked(key == chosen)
+            self._group.addButton(button)
+            self._keys[button] = key
+            row.addWidget(button)
+        self._group.buttonClicked.connect(lambda button: self.chosen.emit(self._keys[button]))
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+
+    @property
+    def value(self) -> str:
+        button = self._group.checkedButton()
+        assert button is not None, "one segment is always on"
+        return self._keys[button]
+
+    def choose(self, key: str) -> None:
+        """Check the segment `key` without a signal."""
+        next(b for b, k in self._keys.items() if k == key).setChecked(True)
+
+
+NOTE_ICONS: Mapping[str, str] = MappingProxyType(
+    {
+        "good": "circle-check",
+        "warn": "alert-triangle",
+        "bad": "circle-x",
+        "info": "info-circle",
+        "plain": "info-circle",
+    }
+)
+
+
+class Note(QFrame):
+    """A tinted box: an icon, a sentence, what to do. kind: good | warn | bad | info | plain."""
+
+    def __init__(self, kind: str, title: str = "", text: str = "", actions: Sequence[Button] = ()) -> None:
+        super().__init__()
+        self._icon = Icon(NOTE_ICONS[kind], "muted" if kind == "plain" else kind)
+        self._title = label(title, "heading", wrap=True)
+        self._text = label(text, wrap=True, selectable=True)
+        row = hbox(self, margins=(12, 10, 12, 10), spacing=10)
+        row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
+        column = vbox(spacing=2)
+        column.addWidget(self._title)
+        column.addWidget(self._text)
+        if actions:
+            buttons = hbox(spacing=12)
+            for button in actions:
+                buttons.addWidget(button)
+            buttons.addStretch()
+            column.addLayout(buttons)
+        row.addLayout(column, 1)
+        self.show_text(kind, title, text)
+
+    def show_text(self, kind: str, title: str, text: str) -> None:
+        restyle(self, kind=f"note-{kind}")
+        self._icon.set_icon(NOTE_ICONS[kind], "muted" if kind == "plain" else kind)
+        self._title.setText(title)
+        self._title.setVisible(bool(title))
+        self._text.setText(text)
+        self._text.setVisible(bool(text))
+
+
+def hbox(
+    parent: QWidget | None = None, *, margins: tuple[int, int, int, int] = (0, 0, 0, 0), spacing: int = 8
+) -> QHBoxLayout:
+    """A row; lengths in design pixels."""
+    made = QHBoxLayout(parent) if parent is not None else QHBoxLayout()
+    _measure(made, margins, spacing)
+    return made
+
+
+def vbox(
+    parent: QWidget | None = None, *, margins: tuple[int, int, int, int] = (0, 0, 0, 0), spacing: int = 8
+) -> QVBoxLayout:
+    """A column; lengths in design pixels."""
+    made = QVBoxLayout(parent) if parent is not None else QVBoxLayout()
+    _measure(made, margins, spacing)
+    return made
+
+
+def _measure(layout: QLayout, margins: tuple[int, int, int, int], spacing: int) -> None:
+    px = theme.current().px
+    layout.setContentsMargins(*(px(m) for m in margins))
+    layout.setSpacing(px(spacing))
+
+
+def frame(kind: str) -> QFrame:
+    """A styled frame: card | panel | line | vline | footer ..."""
+    made = QFrame()
+    made.setProperty("kind", kind)
+    return made
+
+
+def clear_layout(layout: QLayout) -> None:
+    """Remove and delete everything in `layout`."""
+    while (item := layout.takeAt(0)) is not None:
+        widget, inner = item.widget(), item.layout()
+        if widget is not None:
+            widget.hide()
+            widget.deleteLater()
+        elif inner is not None:
+            clear_layout(inner)
+
+
+def shortcut(owner: QWidget, keys: str, text: str, run: Callable[[], object]) -> QAction:
+    """An action of `owner` with a key; the command palette lists it by `text`."""
+    action = QAction(text, owner)
+    action.setShortcut(QKeySequence(keys))
+    action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+    action.triggered.connect(lambda: run())
+    owner.addAction(action)
+    return action
