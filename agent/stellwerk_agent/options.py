@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
+
+from stellwerk.model.errors import BadInput
 
 ENVIRONMENT = "STELLWERK_AGENT_OPTIONS"
+MAX_MAP_BYTES = 1024 * 1024
 
 
 def default_state_dir() -> Path:
-    """The agent's own directory in the user's home."""
+    """The agent's own directory in the user's home; not /run/user, which vanishes at logout."""
     return Path.home() / ".local" / "state" / "stellwerk"
 
 
@@ -44,6 +49,13 @@ class Options:
         return argv
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that raises instead of ending the process."""
+
+    def error(self, message: str) -> NoReturn:
+        raise BadInput(f"the agent does not understand its arguments: {message}")
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the common options to a parser."""
     parser.add_argument("--root", type=Path, default=Path("/"))
@@ -53,10 +65,48 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def from_namespace(values: argparse.Namespace) -> Options:
-    """The options out of parsed arguments."""
-    return Options(values.root, values.hear_carrier, values.address_map, values.state_dir)
+    """The options out of parsed arguments. Raises `BadInput` for a value that cannot be used."""
+    carrier = str(values.hear_carrier)
+    if carrier != "sockets" and not (carrier.startswith("unix:/") and len(carrier) > len("unix:/")):
+        raise BadInput(f"--hear-carrier is 'sockets' or 'unix:' and an absolute directory, not {carrier!r}")
+    for name in ("root", "address_map", "state_dir"):
+        path = getattr(values, name)
+        if path is not None and not path.is_absolute():
+            raise BadInput(f"--{name.replace('_', '-')} must be an absolute path, not {str(path)!r}")
+    return Options(values.root, carrier, values.address_map, values.state_dir)
 
 
 def unprivileged_argv(argv: Sequence[str]) -> list[str]:
     """`argv` with the defaults from the environment put before it. Root entry points never call this."""
-    return [*shlex.split(os.environ.get(ENVIRONMENT, "")), *argv]
+    try:
+        return [*shlex.split(os.environ.get(ENVIRONMENT, "")), *argv]
+    except ValueError as error:
+        raise BadInput(f"{ENVIRONMENT} cannot be read", why=str(error), remedy="correct or unset it") from None
+
+
+def parse_unprivileged(argv: Sequence[str]) -> Options:
+    """Options of an entry point that has no arguments of its own. Raises `BadInput`."""
+    parser = _Parser(prog="agent", add_help=False, allow_abbrev=False)
+    add_arguments(parser)
+    return from_namespace(parser.parse_args(unprivileged_argv(argv)))
+
+
+def map_address(options: Options, address: str) -> str:
+    """The address to bind or dial for a fabric address: itself, unless an address map says otherwise.
+
+    The map is read at every use, since cables can be replugged while the agent runs. Raises `BadInput` when there is
+    a map that cannot be read.
+    """
+    if options.address_map is None:
+        return address
+    try:
+        with options.address_map.open("rb") as stream:
+            table = json.loads(stream.read(MAX_MAP_BYTES))
+    except (OSError, ValueError) as error:
+        raise BadInput(f"the address map {options.address_map} cannot be read", why=str(error)) from None
+    if not isinstance(table, dict):
+        raise BadInput(f"the address map {options.address_map} is no JSON object")
+    value = table.get(address, address)
+    if not isinstance(value, str):
+        raise BadInput(f"the address map {options.address_map} has no text for {address}")
+    return value

@@ -44,6 +44,7 @@ class NetDevice:
     arp_announce: int | None = None
     rp_filter: int | None = None
     forwarding: int | None = None
+    managed_by: str | None = None  # NetworkManager | systemd-networkd, None when nobody manages it
 
 
 @dataclass(frozen=True, slots=True)
