@@ -154,7 +154,7 @@ def _shares(reader: Reader, node: Node, labels: list[str]) -> tuple[tuple[str, f
     if total > 1.0005 or (not open_labels and total < 0.9995):
         reader.error(node, f"The shares sum to {total * 100:g} %.", "They must sum to 100 %, or leave one label out.")
         return None
-    rest = max(0.0, 1 - total) / len(open_labels) if open_labels else 0.0
+    rest = round(max(0.0, 1 - total) / len(open_labels), 12) if open_labels else 0.0
     return tuple((label, given.get(label, rest)) for label in labels)
 
 
