@@ -1,0 +1,210 @@
+"""Where cards, ports and the switch go: pure geometry, tested without a window."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from stellwerk.model.fabric import PortRef, TopologyKind
+from stellwerk_gui.widgets.fabricmap.view import MapView
+
+CARD_W, CARD_H = 232.0, 196.0
+RING_W, RING_H = 256.0, 132.0
+SWITCH_H = 72.0
+MIN_CARD_W, MIN_GAP, ROOM_FOR_CABLE = 150.0, 12.0, 48.0
+MAX_COLUMNS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle in design pixels."""
+
+    x: float
+    y: float
+    w: float
+    h: float
+
+    @property
+    def cx(self) -> float:
+        return self.x + self.w / 2
+
+    @property
+    def cy(self) -> float:
+        return self.y + self.h / 2
+
+    def overlaps(self, other: Box) -> bool:
+        return (
+            self.x < other.x + other.w
+            and other.x < self.x + self.w
+            and self.y < other.y + other.h
+            and other.y < self.y + self.h
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """Where a cable leaves: a point on an edge and the direction away from it."""
+
+    x: float
+    y: float
+    side: str  # left | right | top | bottom
+
+    @property
+    def normal(self) -> tuple[float, float]:
+        return {"left": (-1.0, 0.0), "right": (1.0, 0.0), "top": (0.0, -1.0), "bottom": (0.0, 1.0)}[self.side]
+
+
+@dataclass(frozen=True, slots=True)
+class MapLayout:
+    """Everything placed."""
+
+    nodes: dict[str, Box]
+    ports: dict[PortRef, Anchor]
+    switch: Box | None = None
+    switch_ports: dict[PortRef, Anchor] | None = None
+    compact: bool = False
+
+
+def lay_out(view: MapView, width: float, height: float) -> MapLayout:
+    """Place all of `view` into `width` x `height`."""
+    names = [n.name for n in view.nodes]
+    order = list(view.order) if set(view.order) == set(names) else names
+    if not names:
+        return MapLayout({}, {})
+    if view.switch is not None:
+        return _switch(view, order, width, height)
+    boxes = _rows(order, view.kind, width, height, RING_W if view.words else CARD_W, RING_H if view.words else CARD_H)
+    return MapLayout(boxes, _port_anchors(view, boxes), compact=_compact(boxes))
+
+
+def _compact(boxes: dict[str, Box]) -> bool:
+    return any(box.h < 180 for box in boxes.values())
+
+
+def _split(order: list[str], kind: TopologyKind) -> list[list[str]]:
+    """Rows of a ring or chain; in a ring the second row runs back, so that neighbours stay neighbours."""
+    n = len(order)
+    if n <= 2 or (kind is TopologyKind.CHAIN and n <= MAX_COLUMNS):
+        return [order]
+    top = math.ceil(n / 2)
+    return [order[:top], list(reversed(order[top:]))]
+
+
+def _rows(
+    order: list[str], kind: TopologyKind, width: float, height: float, card_w: float, card_h: float
+) -> dict[str, Box]:
+    rows = _split(order, kind)
+    columns = max(len(row) for row in rows)
+    # Room for the cables between the cards.
+    gap = max(ROOM_FOR_CABLE, min(220.0, (width - columns * card_w) / max(1, columns))) if columns > 1 else 0.0
+    w = min(card_w, (width - (columns - 1) * gap) / columns)
+    if w < MIN_CARD_W:
+        gap = MIN_GAP
+        w = (width - (columns - 1) * gap) / columns
+    row_gap = max(40.0, min(260.0, height - len(rows) * card_h)) if len(rows) > 1 else 0.0
+    h = min(card_h, (height - (len(rows) - 1) * row_gap) / len(rows))
+    total_h = len(rows) * h + (len(rows) - 1) * row_gap
+    boxes: dict[str, Box] = {}
+    y = max(0.0, (height - total_h) / 2)
+    for row in rows:
+        total_w = len(row) * w + (len(row) - 1) * gap
+        full_w = columns * w + (columns - 1) * gap
+        # The shorter row of a ring spreads out, so that its ends stay below the ends of the longer one.
+        step = (full_w - w) / (len(row) - 1) if len(row) > 1 else 0.0
+        x = (width - full_w) / 2 if len(row) > 1 else (width - total_w) / 2
+        for i, name in enumerate(row):
+            boxes[name] = Box(x + i * step, y, w, h)
+        y += h + row_gap
+    return boxes
+
+
+def _facing(own: Box, other: Box) -> str:
+    dx, dy = other.cx - own.cx, other.cy - own.cy
+    if abs(dy) > own.h * 0.75 and abs(dx) < max(own.w, abs(dy)):
+        return "bottom" if dy > 0 else "top"
+    return "right" if dx > 0 else "left"
+
+
+def _port_anchors(view: MapView, boxes: dict[str, Box]) -> dict[PortRef, Anchor]:
+    """Each port sits on the edge that faces the other end of its cable; a port without one goes to a free edge."""
+    target: dict[PortRef, Box] = {}
+    for cable in view.cables:
+        if cable.b is None:
+            continue
+        # A cable that is there decides; one that only ought to be there fills the rest.
+        for own, other in ((cable.a, cable.b), (cable.b, cable.a)):
+            if own not in target or cable.state not in ("missing", "belongs"):
+                target[own] = boxes[other.node]
+    sides: dict[str, dict[str, list[PortRef]]] = {}
+    for node in view.nodes:
+        taken = sides.setdefault(node.name, {})
+        loose: list[PortRef] = []
+        for port in node.ports:
+            ref = PortRef(node.name, port.number)
+            if ref in target:
+                taken.setdefault(_facing(boxes[node.name], target[ref]), []).append(ref)
+            else:
+                loose.append(ref)
+        for ref in loose:
+            free = [s for s in ("bottom", "right", "left", "top") if s not in taken]
+            taken.setdefault(free[0] if free else "bottom", []).append(ref)
+    anchors: dict[PortRef, Anchor] = {}
+    for name, edges in sides.items():
+        for side, refs in edges.items():
+            for i, ref in enumerate(refs):
+                anchors[ref] = _on_edge(boxes[name], side, i, len(refs))
+    return anchors
+
+
+def _on_edge(box: Box, side: str, index: int, count: int) -> Anchor:
+    share = (index + 1) / (count + 1)
+    if side in ("left", "right"):
+        return Anchor(box.x if side == "left" else box.x + box.w, box.y + box.h * share, side)
+    return Anchor(box.x + box.w * share, box.y if side == "top" else box.y + box.h, side)
+
+
+def _switch(view: MapView, order: list[str], width: float, height: float) -> MapLayout:
+    n = len(order)
+    top = order if n <= 2 else order[: math.ceil(n / 2)]
+    bottom = [] if n <= 2 else order[math.ceil(n / 2) :]
+    columns = max(len(top), len(bottom))
+    gap = 16.0
+    w = min(CARD_W, (width - (columns - 1) * gap) / columns)
+    rows = 2 if bottom else 1
+    cable_space = max(56.0, min(120.0, (height - rows * CARD_H - SWITCH_H) / rows))
+    h = min(CARD_H, (height - SWITCH_H - rows * cable_space) / rows)
+    total = rows * h + SWITCH_H + rows * cable_space
+    y0 = max(0.0, (height - total) / 2)
+    spread = columns * w + (columns - 1) * gap
+    x0 = (width - spread) / 2
+    boxes: dict[str, Box] = {}
+    for row, y in ((top, y0), (bottom, y0 + h + SWITCH_H + 2 * cable_space)):
+        shift = (spread - (len(row) * w + (len(row) - 1) * gap)) / 2 if row else 0.0
+        for i, name in enumerate(row):
+            boxes[name] = Box(x0 + shift + i * (w + gap), y, w, h)
+    bar_w = min(max(spread * 0.74, 360.0), spread)
+    bar = Box((width - bar_w) / 2, y0 + h + cable_space, bar_w, SWITCH_H)
+    ports, switch_ports = _switch_anchors(view, boxes, bar, top)
+    return MapLayout(boxes, ports, bar, switch_ports, compact=_compact(boxes))
+
+
+def _switch_anchors(
+    view: MapView, boxes: dict[str, Box], bar: Box, top: list[str]
+) -> tuple[dict[PortRef, Anchor], dict[PortRef, Anchor]]:
+    ports: dict[PortRef, Anchor] = {}
+    for node in view.nodes:
+        side = "bottom" if node.name in top else "top"
+        box = boxes[node.name]
+        count = len(node.ports)
+        first = box.cx - (count - 1) * 26.0 - 9.0
+        for i, port in enumerate(node.ports):
+            y = box.y + box.h if side == "bottom" else box.y
+            ports[PortRef(node.name, port.number)] = Anchor(first + i * 52.0, y, side)
+    uplinks = [c.a for c in view.cables if c.b is None]
+    switch_ports: dict[PortRef, Anchor] = {}
+    for side, names in (("top", top), ("bottom", [n for n in boxes if n not in top])):
+        row = sorted((ref for ref in uplinks if ref.node in names), key=lambda ref: (boxes[ref.node].x, ref.port))
+        y = bar.y if side == "top" else bar.y + bar.h
+        for i, ref in enumerate(row):
+            switch_ports[ref] = Anchor(bar.x + bar.w * (i + 0.5) / len(row), y, side)
+    return ports, switch_ports

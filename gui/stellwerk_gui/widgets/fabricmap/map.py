@@ -1,0 +1,255 @@
+"""The map as a widget: cards on top, cables below, arrows walk, Enter opens."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QHideEvent,
+    QMouseEvent,
+    QPainter,
+    QPainterPathStroker,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+    QShowEvent,
+)
+from PySide6.QtWidgets import QWidget
+
+from stellwerk.model.fabric import PortRef, TopologyKind
+from stellwerk_gui import theme
+from stellwerk_gui.widgets.fabricmap.cable import cable_path, label_box, paint_cable, paint_label
+from stellwerk_gui.widgets.fabricmap.card import NodeCard
+from stellwerk_gui.widgets.fabricmap.layout import Anchor, Box, MapLayout, lay_out
+from stellwerk_gui.widgets.fabricmap.view import CableView, MapView, NodeView
+
+FRAME_MS = 100  # ten pictures a second are enough for moving dashes
+DASH_SPEED = 0.08  # of one dash period per picture
+
+
+class FabricMap(QWidget):
+    """Shows a `MapView`."""
+
+    node_opened = Signal(str)
+    cable_opened = Signal(object)  # CableView
+    cable_hovered = Signal(object)  # CableView | None
+    background_clicked = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.view = MapView(TopologyKind.UNKNOWN)
+        self.layout_now = MapLayout({}, {})
+        self.selected_node = ""
+        self.selected_cable: tuple[PortRef, PortRef | None] | None = None
+        self._cards: dict[str, NodeCard] = {}
+        self._phase = 0.0
+        self._hovered: CableView | None = None
+        self._timer = QTimer(self)
+        self._timer.setInterval(FRAME_MS)
+        self._timer.timeout.connect(self._tick)
+        self.setMouseTracking(True)
+        self.setMinimumSize(320, 240)
+        self.setAccessibleName(self.tr("Map of the cluster"))
+        theme.current().changed.connect(self._restyled)
+
+    def show_view(self, view: MapView) -> None:
+        """Show new data; cards are kept, so that focus and hover stay."""
+        places = {n.name: tuple(p.number for p in n.ports) for n in view.nodes}
+        before = {n.name: tuple(p.number for p in n.ports) for n in self.view.nodes}
+        lines = [(c.a, c.b, c.state) for c in view.cables]
+        moved = (
+            places != before
+            or view.kind != self.view.kind
+            or view.words != self.view.words
+            or view.order != self.view.order
+            or lines != [(c.a, c.b, c.state) for c in self.view.cables]
+        )
+        self.view = view
+        if moved:
+            self._place()
+        for node in view.nodes:
+            self._show_card(node)
+        self.update()
+
+    def select(self, node: str = "", cable: tuple[PortRef, PortRef | None] | None = None) -> None:
+        """Mark one node or one cable."""
+        self.selected_node, self.selected_cable = node, cable
+        for view in self.view.nodes:
+            self._show_card(view)
+        self.update()
+
+    def card(self, name: str) -> NodeCard:
+        return self._cards[name]
+
+    def sizeHint(self) -> QSize:
+        return QSize(980, 700)
+
+    def _restyled(self) -> None:
+        self._place()
+        self.update()
+
+    def _place(self) -> None:
+        scale = theme.current().scale
+        self.layout_now = lay_out(self.view, self.width() / scale, self.height() / scale)
+        for name in set(self._cards) - set(self.layout_now.nodes):
+            card = self._cards.pop(name)
+            card.hide()
+            card.deleteLater()
+        for view in self.view.nodes:
+            if view.name not in self._cards:
+                card = NodeCard(self)
+                card.opened.connect(self.node_opened)
+                card.moved.connect(lambda dx, dy, name=view.name: self._walk(name, dx, dy))
+                self._cards[view.name] = card
+            box = self.layout_now.nodes[view.name]
+            card = self._cards[view.name]
+            card.setGeometry(round(box.x * scale), round(box.y * scale), round(box.w * scale), round(box.h * scale))
+            self._show_card(view)
+            card.show()
+
+    def _show_card(self, node: NodeView) -> None:
+        box = self.layout_now.nodes[node.name]
+        tabs = []
+        for port in node.ports:
+            at = self.layout_now.ports.get(PortRef(node.name, port.number))
+            if at is not None:
+                tabs.append((port, Anchor(at.x - box.x, at.y - box.y, at.side)))
+        self._cards[node.name].show_view(node, self.view.words, node.name == self.selected_node, tuple(tabs))
+
+    def _walk(self, name: str, dx: int, dy: int) -> None:
+        """Focus the nearest card in the direction of an arrow key."""
+        own = self.layout_now.nodes[name]
+
+        def cost(box: Box) -> float:
+            along = (box.cx - own.cx) * dx + (box.cy - own.cy) * dy
+            across = abs((box.cx - own.cx) * dy) + abs((box.cy - own.cy) * dx)
+            return along + 2 * across if along > 1 else float("inf")
+
+        best = min(
+            (n for n in self.layout_now.nodes if n != name), key=lambda n: cost(self.layout_now.nodes[n]), default=""
+        )
+        if best and cost(self.layout_now.nodes[best]) < float("inf"):
+            self._cards[best].setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _ends(self, cable: CableView) -> tuple[Anchor, Anchor] | None:
+        a = self.layout_now.ports.get(cable.a)
+        b = (self.layout_now.switch_ports or {}).get(cable.a) if cable.b is None else self.layout_now.ports.get(cable.b)
+        return (a, b) if a is not None and b is not None else None
+
+    def cable_at(self, x: float, y: float) -> CableView | None:
+        """The cable under a point in widget pixels."""
+        scale = theme.current().scale
+        point = QPointF(x / scale, y / scale)
+        for cable in self.view.cables:
+            ends = self._ends(cable)
+            if ends is None or cable.state in ("missing", "belongs"):
+                continue
+            stroker = QPainterPathStroker()
+            stroker.setWidth(16)
+            if stroker.createStroke(cable_path(*ends)).contains(point):
+                return cable
+        return None
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        cable = self.cable_at(event.position().x(), event.position().y())
+        self.setCursor(Qt.CursorShape.PointingHandCursor if cable else Qt.CursorShape.ArrowCursor)
+        if cable is not self._hovered:
+            self._hovered = cable
+            self.cable_hovered.emit(cable)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        if self._hovered is not None:
+            self._hovered = None
+            self.cable_hovered.emit(None)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        cable = self.cable_at(event.position().x(), event.position().y())
+        if cable is not None:
+            self.cable_opened.emit(cable)
+        else:
+            self.background_clicked.emit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self._place()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        self._timer.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._timer.stop()
+
+    def _tick(self) -> None:
+        moving = any((h.tx_gbps or 0) + (h.rx_gbps or 0) >= 1 for c in self.view.cables for h in c.halves)
+        if moving and not theme.current().reduce_motion:
+            self._phase = (self._phase + DASH_SPEED) % 1.0
+            self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        t = theme.current()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.scale(t.scale, t.scale)
+        self._paint_switch(painter)
+        phase = -1.0 if t.reduce_motion else self._phase
+        for cable in self.view.cables:
+            ends = self._ends(cable)
+            if ends is not None:
+                marked = cable.highlight or self.selected_cable == (cable.a, cable.b)
+                paint_cable(painter, cable, *ends, phase, marked)
+        painter.setFont(theme.font(theme.SECOND_PT, QFont.Weight.Medium))
+        for cable in self.view.cables:
+            ends = self._ends(cable)
+            if ends is None or not cable.label:
+                continue
+            box = label_box(cable, *ends, QFontMetricsF(painter.font()))
+            a, b = ends
+            # Between narrow cards a label of words would cover both ports: only its sign is left.
+            short = a.side in ("left", "right") and b.side in ("left", "right") and abs(a.x - b.x) < box.width() + 8
+            paint_label(painter, cable, box, sign_only=short)
+        self._paint_centre(painter)
+        painter.end()
+
+    def _paint_switch(self, painter: QPainter) -> None:
+        box, switch = self.layout_now.switch, self.view.switch
+        if box is None or switch is None:
+            return
+        c = theme.current().tokens
+        bar = QRectF(box.x, box.y, box.w, box.h)
+        painter.setPen(QPen(QColor(c.line), 1))
+        painter.setBrush(QColor(c.surface))
+        painter.drawRoundedRect(bar, 12, 12)
+        inner = bar.adjusted(20, 0, -20, 0)
+        side_font = theme.font(theme.SECOND_PT)
+        painter.setFont(theme.font(theme.TEXT_PT, QFont.Weight.DemiBold))
+        painter.setPen(QColor(c.text))
+        name = painter.fontMetrics().elidedText(switch.name, Qt.TextElideMode.ElideRight, int(inner.width() * 0.3))
+        painter.drawText(inner, Qt.AlignmentFlag.AlignCenter, name)
+        painter.setFont(side_font)
+        painter.setPen(QColor(c.muted))
+        room = int(inner.width() * 0.34)
+        for text, align in ((switch.left, Qt.AlignmentFlag.AlignLeft), (switch.right, Qt.AlignmentFlag.AlignRight)):
+            shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room)
+            painter.drawText(inner, align | Qt.AlignmentFlag.AlignVCenter, shown)
+        names = dict(switch.port_names)
+        for ref, at in (self.layout_now.switch_ports or {}).items():
+            tab = QRectF(at.x - 26, at.y if at.side == "top" else at.y - 22, 52, 22)
+            painter.setPen(QPen(QColor(c.line), 1))
+            painter.setBrush(QColor(c.raised))
+            painter.drawRoundedRect(tab, 4, 4)
+            painter.setPen(QColor(c.muted))
+            text = painter.fontMetrics().elidedText(names.get(ref, ""), Qt.TextElideMode.ElideRight, 48)
+            painter.drawText(tab, Qt.AlignmentFlag.AlignCenter, text)
+
+    def _paint_centre(self, painter: QPainter) -> None:
+        if not self.view.centre_big:
+            return
+        t = theme.current()
+        middle = QRectF(0, 0, self.width() / t.scale, self.height() / t.scale)
+        painter.setFont(theme.font(theme.BIG_PT, QFont.Weight.DemiBold))
+        painter.setPen(QColor(t.tokens.text))
+        painter.drawText(middle.translated(0, -14), Qt.AlignmentFlag.AlignCenter, self.view.centre_big)
+        painter.setFont(theme.font(theme.TEXT_PT))
+        painter.setPen(QColor(t.tokens.muted))
+        painter.drawText(middle.translated(0, 18), Qt.AlignmentFlag.AlignCenter, self.view.centre_small)
