@@ -115,6 +115,7 @@ def _needs(policy: Policy) -> Needs:
             body = body or step.sticky == "user"
         elif isinstance(step, Classify):
             body = True
+            session = session or step.shares is not None
             judge = judge or isinstance(policy.classifiers[step.classifier], LlmClassifier)
         elif isinstance(step, SwitchyardStep):
             body = judge = True

@@ -14,6 +14,7 @@ from stellwerk.serving.policy.conditions import compile_condition, describe
 from stellwerk.serving.policy.model import Classify, LlmClassifier, Split, SwitchyardStep, Try, When
 
 _IDLE = PoolState()
+_HAIR = 1e-9
 
 
 def pool_node(name: str) -> Node:
@@ -130,7 +131,8 @@ def initial_thresholds(step: Classify) -> tuple[float, ...]:
     if step.thresholds is not None:
         return step.thresholds
     if step.shares is not None:
-        return tuple(accumulate(share for _, share in step.shares))[:-1]
+        sums = tuple(accumulate(share for _, share in step.shares))[:-1]
+        return tuple(cut if cut < 1 - 1e-9 else 2.0 for cut in sums)  # a share of 100 % takes every score
     return even_thresholds(len(step.to))
 
 
@@ -140,16 +142,23 @@ def classify_node(step: Classify, model: Difficulty, ready: Mapping[str, Node]) 
     targets = [(target, ready[target]) for _, target in step.to]
     at_first = initial_thresholds(step)
     held = step.shares is not None
+    name = step.name
 
     def run(walk: Walk) -> list[Candidate]:
         verdict = model.judge(walk.request.turns, explain=walk.explain)
-        cuts = walk.state.thresholds.get(step.name, at_first) if held else at_first
-        index = bisect_right(cuts, verdict.score)
+        score, cuts = verdict.score, at_first
+        if held:
+            # Equal prompts have equal scores, and a cut cannot divide what is equal: a hair's breadth per
+            # conversation can, and a conversation keeps its side.
+            request = walk.request
+            score += draw(walk.salt, name, request.session_key or request.request_id) * _HAIR
+            cuts = walk.state.thresholds.get(name, at_first)
+        index = bisect_right(cuts, score)
         target, node = targets[index]
         label = labels[index]
-        walk.scores.append(Scored(step.name, step.classifier, verdict.score, label, verdict.features))
+        walk.scores.append(Scored(name, step.classifier, score, label, verdict.features))
         why = f"{label}: difficulty {verdict.score:.3f} of {verdict.about}, cut at {_cuts(cuts)}"
-        walk.hops = (*walk.hops, Hop(step.name, "classify", label, target, why))
+        walk.hops = (*walk.hops, Hop(name, "classify", label, target, why))
         return node(walk)
 
     return run
