@@ -41,12 +41,12 @@ class Channel(Protocol):
         params: Mapping[str, Any] | None = None,
         cls: type[Any] | None = None,
         *,
-        deadline_s: float = 30.0,
+        deadline_s: float | None = None,
         on_progress: Callable[[Any], None] | None = None,
     ) -> Any: ...
 
-    async def wait_ready(self, timeout_s: float) -> None:
-        """Return when the node answers again; raise `ConnectionFailed` after `timeout_s`."""
+    async def ready(self, deadline_s: float) -> None:
+        """Return when the node answers again; raise a `StellwerkError` when it does not within `deadline_s`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,9 +204,10 @@ class Apply:
             async with asyncio.timeout(self._contact_s):
                 while True:
                     try:
-                        await channel.wait_ready(self._contact_s)
+                        await channel.ready(self._contact_s)
                         status: GuardStatus = await channel.call("net.guard.status", {}, GuardStatus, deadline_s=10)
-                    except (ConnectionFailed, DeadlineExceeded):
+                    except StellwerkError as again:
+                        self._on_event(ApplyEvent(node.node, "waiting", _bare(again)))
                         await asyncio.sleep(POLL_S)
                         continue
                     if status.plan_id != self.plan.plan_id:
@@ -414,8 +415,9 @@ async def settle_node(
 
 async def _ready_or_pause(channel: Channel, contact_s: float) -> None:
     try:
-        await channel.wait_ready(contact_s)
-    except ConnectionFailed:
+        await channel.ready(contact_s)
+    except StellwerkError:
+        # Said by the link itself; the caller's deadline decides how long this goes on.
         await asyncio.sleep(POLL_S)
 
 

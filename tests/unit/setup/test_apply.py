@@ -46,7 +46,7 @@ class SimulatedGuard:
         if self.status.state is GuardState.HOLDING:
             self.status = GuardStatus(GuardState.REVERTED, self.status.plan_id, why="lease lost")
 
-    async def wait_ready(self, timeout_s: float) -> None:
+    async def ready(self, deadline_s: float) -> None:
         await asyncio.sleep(0)
         if self.away:
             raise ConnectionFailed("away", node=self.name)
@@ -57,7 +57,7 @@ class SimulatedGuard:
         params: Mapping[str, Any] | None = None,
         cls: type[Any] | None = None,
         *,
-        deadline_s: float = 30.0,
+        deadline_s: float | None = None,
         on_progress: Callable[[Any], None] | None = None,
     ) -> Any:
         await asyncio.sleep(0)
