@@ -106,6 +106,10 @@ class Bridge(QObject):
         """Run a plain function in asyncio's thread, soon."""
         self._loop.call_soon_threadsafe(function, *arguments)
 
+    def run(self, work: Coroutine[Any, Any, Any], timeout_s: float = STOP_TIMEOUT_S) -> Any:
+        """Run `work` and wait for it: only while the window is closing, never from a page."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout_s)
+
     def stop(self) -> None:
         """Cancel everything, wait for it, end the thread."""
         if not self._thread.is_alive():
