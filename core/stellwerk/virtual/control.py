@@ -1,0 +1,107 @@
+"""The control interface of a virtual cluster: JSON lines on stdin/stdout of its process and on a Unix socket.
+
+    -> {"id", "op", …parameters}      <- {"id", "ok": result} or {"id", "error": {"what", "why", "remedy"}}
+
+Operations: nodes, cables, state, log, plug, unplug, load, fault.set, fault.clear, fault.list, stop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from stellwerk.model.errors import BadInput, StellwerkError
+from stellwerk.virtual.cables import parse_end
+from stellwerk.virtual.cluster import Cluster
+
+Operation = Callable[[Mapping[str, Any]], Awaitable[Any]]
+MAX_LINE = 4 * 1024 * 1024
+
+
+class Control:
+    """Answers requests about one cluster."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.stopped = asyncio.Event()
+        self._server: asyncio.Server | None = None
+        self._clients: set[asyncio.StreamWriter] = set()
+        self._operations: dict[str, Operation] = {
+            "nodes": self._nodes,
+            "cables": self._cables,
+            "log": self._log,
+            "plug": self._plug,
+            "unplug": self._unplug,
+            "stop": self._stop,
+        }
+
+    async def listen(self) -> None:
+        """Open the Unix socket in the cluster's directory, for the owner alone (the directory is 0700)."""
+        path = self.cluster.dir / "control.sock"
+        self._server = await asyncio.start_unix_server(self._connected, str(path), limit=MAX_LINE)
+        path.chmod(0o600)
+
+    async def close(self) -> None:
+        """Stop answering."""
+        if self._server is not None:
+            self._server.close()
+        for writer in list(self._clients):
+            writer.close()
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._clients.add(writer)
+        try:
+            while line := await reader.readline():
+                writer.write(await self.answer(line))
+                await writer.drain()
+        except ConnectionError:
+            pass  # the client has gone
+        finally:
+            self._clients.discard(writer)
+            writer.close()
+
+    async def answer(self, line: bytes) -> bytes:
+        """One request to one answer, both with their newline."""
+        number: Any = None
+        try:
+            request = json.loads(line)
+            number = request.get("id")
+            operation = self._operations.get(str(request.get("op")))
+            if operation is None:
+                raise BadInput(f"there is no operation {request.get('op')!r}")
+            body: dict[str, Any] = {"id": number, "ok": await operation(request)}
+        except StellwerkError as error:
+            body = {"id": number, "error": {"what": error.what, "why": error.why, "remedy": error.remedy}}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            body = {"id": number, "error": {"what": f"bad request: {error}", "why": "", "remedy": ""}}
+        return json.dumps(body).encode() + b"\n"
+
+    async def _nodes(self, request: Mapping[str, Any]) -> Any:
+        return self.cluster.nodes()
+
+    async def _cables(self, request: Mapping[str, Any]) -> Any:
+        return self.cluster.cable_list()
+
+    async def _log(self, request: Mapping[str, Any]) -> Any:
+        machine = self.cluster.machine(str(request["node"]))
+        return [{"at": e.at, "what": e.what, "argv": list(e.argv), "root": e.root} for e in machine.log]
+
+    async def _plug(self, request: Mapping[str, Any]) -> Any:
+        first, second = str(request["end"]), str(request["to"])
+        if ":" in second:
+            self.cluster.cables.plug(parse_end(first), parse_end(second))
+        else:
+            self.cluster.cables.join(second, parse_end(first))
+        self.cluster.network_changed()
+        return self.cluster.cable_list()
+
+    async def _unplug(self, request: Mapping[str, Any]) -> Any:
+        self.cluster.cables.unplug(parse_end(str(request["end"])))
+        self.cluster.network_changed()
+        return self.cluster.cable_list()
+
+    async def _stop(self, request: Mapping[str, Any]) -> Any:
+        self.stopped.set()
+        return {}
