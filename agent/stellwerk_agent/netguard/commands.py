@@ -57,3 +57,63 @@ sysctls are the files ROOT/proc/sys/…, the boot id ROOT/proc/sys/kernel/random
 ROOT/sys/class/net/IF/carrier. The boot unit is ROOT/etc/systemd/system/stellwerk-restore.service, enabled through
 `systemctl enable`; its ExecStart is `PYTHON -I ROOT/var/lib/stellwerk/SHA256/agent.pyz root boot-restore --root ROOT`.
 """
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+MISSING = 127
+TIMED_OUT = 124
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How a command ended."""
+
+    argv: tuple[str, ...]
+    rc: int
+    stdout: str = ""
+    stderr: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """True for exit status 0."""
+        return self.rc == 0
+
+    @property
+    def complaint(self) -> str:
+        """What went wrong, in one paragraph that names the command."""
+        said = " ".join((self.stderr or self.stdout).split())
+        return f"`{' '.join(self.argv)}` said: {said}" if said else f"`{' '.join(self.argv)}` ended with {self.rc}"
+
+
+class Runner(Protocol):
+    """Runs one of the command lines of this module."""
+
+    def __call__(self, argv: Sequence[str], timeout_s: float = 30.0) -> Done:
+        """Run it to its end; a missing command is rc 127, one that takes too long rc 124."""
+
+
+def run(argv: Sequence[str], timeout_s: float = 30.0) -> Done:
+    """Run a command of the list above and wait for it."""
+    words = tuple(argv)
+    try:
+        done = subprocess.run(
+            words,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=timeout_s,
+            env={**os.environ, "LC_ALL": "C"},
+            check=False,
+        )
+    except FileNotFoundError:
+        return Done(words, MISSING, stderr=f"{words[0]}: command not found")
+    except PermissionError as error:
+        return Done(words, MISSING, stderr=f"{words[0]}: {error.strerror}")
+    except subprocess.TimeoutExpired:
+        return Done(words, TIMED_OUT, stderr=f"did not end within {timeout_s:.0f} s")
+    return Done(words, done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))

@@ -149,6 +149,7 @@ class Sudo:
 
     state: str
     why: str | None = None
+    unlocked: bool = False  # the daemon holds a password that sudo accepted
 
 
 @dataclass(frozen=True, slots=True)
