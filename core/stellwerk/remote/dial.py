@@ -42,18 +42,10 @@ class Attempt(asyncssh.SSHClient):
         self.connection: asyncssh.SSHClientConnection | None = None
         self.unknown_key: asyncssh.SSHKey | None = None
         self.asked_methods: set[str] = set()
-        self.lost: Exception | None = None
-        self.on_lost: Callable[[], None] | None = None
 
     def connection_made(self, conn: asyncssh.SSHClientConnection) -> None:
         """The transport stands."""
         self.connection = conn
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """The connection ended, for whatever reason."""
-        self.lost = exc
-        if self.on_lost is not None:
-            self.on_lost()
 
     def validate_host_public_key(self, host: str, addr: str, port: int, key: asyncssh.SSHKey) -> bool:
         """Called for a key that is not trusted: remember it, and do not go on."""
@@ -91,6 +83,10 @@ class Attempt(asyncssh.SSHClient):
         finally:
             if left is not None and not self._clock.expired():
                 self._clock.reschedule(now() + left)
+
+    def forget_answers(self) -> None:
+        """The connection may live for days; a password must not live with it."""
+        self._answers = Answers()
 
     @property
     def stage(self) -> str:
@@ -140,6 +136,8 @@ async def dial(
     except (OSError, asyncssh.Error, ValueError) as error:
         raise DialError(error, attempt) from error
     finally:
+        if attempt is not None:
+            attempt.forget_answers()
         if sock is not None and (attempt is None or attempt.connection is None):
             sock.close()
 

@@ -39,8 +39,11 @@ class Keys:
 
 
 @contextlib.asynccontextmanager
-async def user_keys(identity: UserIdentity, target: Target) -> AsyncIterator[Keys]:
+async def user_keys(identity: UserIdentity | None, target: Target) -> AsyncIterator[Keys]:
     """The keys to try for `target`; those of an ssh-agent can sign only inside this context."""
+    if identity is None:
+        yield Keys((), ())
+        return
     notes: list[str] = []
     named = _read_files((Path(name) for name in target.identity_files), notes, named=True)
     async with contextlib.AsyncExitStack() as stack:

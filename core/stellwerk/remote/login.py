@@ -25,11 +25,12 @@ _MAX_PASSWORDS = 3
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What may be used to log in. Without `prompts` nobody is asked anything."""
+    """What may be used to log in. Without `prompts` nobody is asked anything; without `identity` no key of the user
+    is tried, not even one that the target names."""
 
     trust: TrustStore
     cluster_key: ClusterKey | None = None
-    identity: UserIdentity = field(default_factory=UserIdentity)
+    identity: UserIdentity | None = None
     prompts: Prompts | None = None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import inspect
 import json
@@ -50,7 +51,7 @@ class NodePython:
         script = _script({"verb": verb, "arguments": arguments})
         try:
             async with asyncio.timeout(self._deadline_s):
-                done = await self._connection.run(_COMMAND, input=script.encode(), encoding=None)
+                done = await self._execute(script.encode())
         except TimeoutError:
             raise ConnectionFailed(
                 f"python3 did not answer within {self._deadline_s:g} s",
@@ -61,6 +62,17 @@ class NodePython:
         except (asyncssh.Error, OSError) as error:
             raise lost(self._node, cleaned(str(error))) from None
         return self._checked(_as_bytes(done.stdout), _as_bytes(done.stderr), done.exit_status)
+
+    async def _execute(self, script: bytes) -> asyncssh.SSHCompletedProcess:
+        process: asyncssh.SSHClientProcess[bytes] = await self._connection.create_process(_COMMAND, encoding=None)
+        try:
+            # Without python3 the shell has ended before it read anything; what it said is what counts then.
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.write(script)
+                process.stdin.write_eof()
+            return await process.wait()
+        finally:
+            process.close()
 
     def _checked(self, out: bytes, err: bytes, status: int | None) -> dict[str, Any]:
         reply = _last_reply(out)

@@ -44,7 +44,7 @@ def _content(path: Path) -> bytes | None:
 
 def look(agent_name: str, agent_sha256: str) -> dict[str, Any]:
     """Python's version, the permissions that SSH cares about, and whether this agent is already there."""
-    agent = _content(_home() / SHARE / agent_name)
+    agent = _content(_home() / SHARE / agent_name) if agent_name else None
     return {
         "python": ".".join(map(str, sys.version_info[:3])),
         "home": str(_home()),
