@@ -116,9 +116,10 @@ class Sudo:
         self, verb: str, args: Sequence[str] = (), input: bytes | None = None, timeout_s: float = 60.0
     ) -> RootResult:
         """Run a root verb to its end. Raises `SudoFailed` when root cannot be had, `DeadlineExceeded`."""
-        async with self._one_at_a_time, self._way_to_root() as (prefix, environment):
-            argv = await self._verb_argv(verb, args, prefix, environment)
-            done = await self._run(argv, environment, input, timeout_s)
+        async with self._one_at_a_time:
+            place = await self._install()
+            async with self._way_to_root() as (prefix, environment):
+                done = await self._run((*prefix, *self._verb(place, verb, args)), environment, input, timeout_s)
         if done.rc != 0 and not done.stdout and prefix:
             failure = self._failure(done)
             if failure.why:
@@ -132,9 +133,10 @@ class Sudo:
         A verb must end when its stdin closes: a process of root cannot be killed by the user who started it.
         """
         pipe = asyncio.subprocess.PIPE
+        async with self._one_at_a_time:
+            place = await self._install()
         async with self._way_to_root() as (prefix, environment):
-            async with self._one_at_a_time:
-                argv = await self._verb_argv(verb, args, prefix, environment)
+            argv = (*prefix, *self._verb(place, verb, args))
             process = await asyncio.create_subprocess_exec(
                 *argv, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, start_new_session=True
             )
@@ -146,17 +148,14 @@ class Sudo:
                 with contextlib.suppress(asyncio.TimeoutError):
                     await asyncio.wait_for(process.wait(), 10.0)
 
-    async def _verb_argv(
-        self, verb: str, args: Sequence[str], prefix: tuple[str, ...], environment: dict[str, str]
-    ) -> tuple[str, ...]:
-        place = await self._install(prefix, environment)
+    def _verb(self, place: Path, verb: str, args: Sequence[str]) -> tuple[str, ...]:
         root = self._options.root
         where = () if root == Path("/") else ("--root", str(root))
-        return (*prefix, self._python(), "-I", str(place), "root", verb, *where, *args)
+        return (self._python(), "-I", str(place), "root", verb, *where, *args)
 
     @contextlib.asynccontextmanager
     async def _way_to_root(self) -> AsyncIterator[tuple[tuple[str, ...], dict[str, str]]]:
-        """The words before a command, and its environment."""
+        """The words before one command, and its environment: the password is told once, so each call has its own."""
         if os.geteuid() == 0 and self._options.root == Path("/"):
             yield (), self._environment()
         elif shutil.which("sudo") is None:
@@ -167,26 +166,25 @@ class Sudo:
             async with askpass.served(bytes(self._password), self._state_dir(), self._python()) as script:
                 yield ("sudo", "-k", "-A", "--"), self._environment(script)
 
-    async def _install(self, prefix: tuple[str, ...], environment: dict[str, str]) -> Path:
+    async def _install(self) -> Path:
         """Have the agent in its root-owned place. Raises `SudoFailed`, `AgentRefused`."""
         me = find_self()
         if me.archive is None:
             raise AgentRefused("the agent runs from its sources here", why="root runs only the packed agent")
-        digest = agent_hash(me)
+        if self._installed is not None and self._installed.exists():
+            return self._installed
+        digest = await asyncio.to_thread(agent_hash, me)
         place = installed_path(self._options.root, digest)
-        if self._installed == place and place.exists():
-            return place
-        if not is_installed(place, digest, self._options.root):
-            argv = (*prefix, self._python(), "-I", "-c", INSTALL, str(me.archive), digest, str(place))
-            done = await self._run(argv, environment, None, _SUDO_S)
+        if not await asyncio.to_thread(is_installed, place, digest, self._options.root):
+            async with self._way_to_root() as (prefix, environment):
+                argv = (*prefix, self._python(), "-I", "-c", INSTALL, str(me.archive), digest, str(place))
+                done = await self._run(argv, environment, None, _SUDO_S)
             if done.rc != 0:
                 failure = self._failure(done) if prefix else None
-                why = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.rc}"]
-                raise (
-                    failure
-                    if failure and failure.why
-                    else AgentRefused("the agent cannot be installed for root", why=why[0])
-                )
+                if failure is not None and failure.why:
+                    raise failure
+                said = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.rc}"]
+                raise AgentRefused("the agent cannot be installed for root", why=said[0])
         self._installed = place
         return place
 

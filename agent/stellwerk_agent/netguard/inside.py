@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from stellwerk_agent.netguard.commands import Runner
 from stellwerk_agent.netguard.layout import Layout, now_s
 from stellwerk_agent.netguard.request import Request
-from stellwerk_agent.netguard.snapshot import Live, read_live
+from stellwerk_agent.netguard.snapshot import Live, read_links
 
 POLL_S = 0.2
 
@@ -26,7 +26,7 @@ def wait_until_fine(problems: Callable[[], Sequence[str]], limit_s: float, stop:
 
 def missing(layout: Layout, request: Request, run: Runner) -> list[str]:
     """Planned addresses and MTUs that are not there (yet), in words."""
-    live = read_live(run)
+    live = read_links(run)
     found: list[str] = []
     for device, cidr in request.plan.expect_addresses:
         if device not in live.up:

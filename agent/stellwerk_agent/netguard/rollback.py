@@ -15,7 +15,7 @@ from stellwerk_agent.netguard.backup import Backup
 from stellwerk_agent.netguard.board import Board
 from stellwerk_agent.netguard.journal import Entry, Journal, log_of, state_of, why_of
 from stellwerk_agent.netguard.layout import Layout, now_s
-from stellwerk_agent.netguard.snapshot import Address, read_live
+from stellwerk_agent.netguard.snapshot import Address, read_links, read_live
 from stellwerk_agent.netguard.transaction import Machine, Transaction, load_request, publish
 
 START_LIMIT_S = 60.0  # how long a guard may take to begin
@@ -138,7 +138,7 @@ class Rollback:
     # -- live ------------------------------------------------------------------------------------------------------
 
     def _reconfigure(self, taken: Backup) -> None:
-        there = read_live(self.machine.run).up
+        there = read_links(self.machine.run).up
         devices = [device for device in self.request.plan.reconfigure if device in there]
         # What the change made the owner counts too: it must let go of an interface that has no file any more.
         made = next((e.values.get("owners") for e in reversed(self.entries) if e.event == "owners"), None)
@@ -154,11 +154,11 @@ class Rollback:
         owned = [a for a in wanted if a.device in taken.owners or a.device in taken.profiles]
 
         def not_yet() -> list[str]:
-            now = read_live(run)
+            now = read_links(run)
             return [a.cidr for a in owned if not now.has(a.device, a.cidr)]
 
         inside.wait_until_fine(not_yet, min(LIVE_SETTLE_S, self.request.settle_s), lambda: None)
-        now = read_live(run)
+        now = read_links(run)
         for device in devices:
             if device in now.mtu and device in taken.live.mtu and now.mtu[device] != taken.live.mtu[device]:
                 self._command(("ip", "link", "set", "dev", device, "mtu", str(taken.live.mtu[device])))
@@ -174,7 +174,7 @@ class Rollback:
 
     def _add_missing(self, wanted: list[Address]) -> None:
         run = self.machine.run
-        now = read_live(run)
+        now = read_links(run)
         for address in wanted:
             if address.device not in now.up or now.has(address.device, address.cidr):
                 continue

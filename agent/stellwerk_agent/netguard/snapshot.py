@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stellwerk.model.errors import ApplyFailed
@@ -60,12 +60,18 @@ class Live:
         return tuple(dict.fromkeys(r.device for r in self.routes if r.destination == "default"))
 
 
-def read_live(run: Runner) -> Live:
-    """Ask `ip`. Raises `ApplyFailed` when it does not answer."""
+def read_links(run: Runner) -> Live:
+    """Ask `ip` for all but the routes: what is polled. Raises `ApplyFailed` when it does not answer."""
     addresses, mtu, up = parse_addresses(_json(run, ("ip", "-j", "addr", "show")))
+    return Live(addresses, (), mtu, up)
+
+
+def read_live(run: Runner) -> Live:
+    """Ask `ip` for everything. Raises `ApplyFailed` when it does not answer."""
+    links = read_links(run)
     routes = parse_routes(_json(run, ("ip", "-j", "-4", "route", "show", "table", "main")))
     routes += parse_routes(_json(run, ("ip", "-j", "-6", "route", "show", "table", "main")))
-    return Live(addresses, routes, mtu, up)
+    return replace(links, routes=routes)
 
 
 def _json(run: Runner, argv: tuple[str, ...]) -> Any:

@@ -28,7 +28,7 @@ from stellwerk_agent.netguard.commands import Runner
 from stellwerk_agent.netguard.journal import Journal, state_of
 from stellwerk_agent.netguard.layout import Layout
 from stellwerk_agent.netguard.request import Request
-from stellwerk_agent.netguard.snapshot import read_live
+from stellwerk_agent.netguard.snapshot import read_links, read_live
 
 
 class Interrupted(StellwerkError):
@@ -186,11 +186,11 @@ class Transaction:
                     self.note(note)
         with self.step("addresses", "wait for the planned addresses and remove what was left behind"):
             self._settle()
-            for device, cidr in inside.stale(self.request, taken.live, read_live(run)):
+            for device, cidr in inside.stale(self.request, taken.live, read_links(run)):
                 self.note(f"remove {cidr}, left behind on {device}")
                 verbs.run_verb(("address-remove", device, cidr), run)
             # Without promote_secondaries, a second address of the same subnet goes with the first.
-            now = read_live(run)
+            now = read_links(run)
             for device, cidr in plan.expect_addresses:
                 if not now.has(device, cidr):
                     verbs.run_verb(("address-add", device, cidr), run)
@@ -232,7 +232,7 @@ class Transaction:
         with self.step("checks", "check from the inside"):
             self._settle()
             gone = inside.wait_until_fine(
-                lambda: inside.lost(request, taken.live, read_live(run)), request.settle_s, self._stop
+                lambda: inside.lost(request, taken.live, read_links(run)), request.settle_s, self._stop
             )
             if gone:
                 raise ApplyFailed("the change cut this machine off", why="; ".join(gone))
