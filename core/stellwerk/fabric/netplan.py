@@ -229,6 +229,18 @@ def configured(texts: Sequence[NetplanText], device: NetDevice) -> Configured:
     return Configured(tuple(addresses), dhcp4, mtu, link_local_off, tuple(routes), tuple(files))
 
 
+def addresses_elsewhere(texts: Sequence[NetplanText], devices: Sequence[NetDevice]) -> list[tuple[str, str]]:
+    """(CIDR, file) of every address in these files that is not for one of the devices, whatever kind it is for."""
+    result = []
+    for text in texts:
+        ours = {claim.key for device in devices for claim in text.claims(device) if claim.kind in ("own", "rename")}
+        for section, entries in text.network.items():
+            for key, value in entries.items() if isinstance(entries, dict) else ():
+                if isinstance(value, dict) and not (section == "ethernets" and key in ours):
+                    result += [(address, text.path) for address in _addresses(value)]
+    return result
+
+
 def _addresses(value: Mapping[str, Any]) -> list[str]:
     entries = value.get("addresses")
     result = []
