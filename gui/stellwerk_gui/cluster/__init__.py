@@ -1,0 +1,1 @@
+"""The cluster as a map and a table."""

@@ -1,0 +1,75 @@
+"""When something breaks that should not: save what is known, say it once, offer the report at the next start."""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+
+from PySide6.QtCore import QObject, Signal
+
+from stellwerk import __version__
+from stellwerk.setup.files import write_atomic
+
+MAX_REPORT_LINES = 200
+
+
+class CrashHandler(QObject):
+    """Installed once. A second crash while one is shown is only written down."""
+
+    crashed = Signal(str)  # path of the report, in Qt's thread
+
+    def __init__(self, folder: Path, recent_log: Callable[[], list[str]], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._folder = folder
+        self._recent_log = recent_log
+        self._before = sys.excepthook
+        self._before_threads = threading.excepthook
+
+    def install(self) -> None:
+        sys.excepthook = self._handle
+        threading.excepthook = self._handle_thread
+
+    def uninstall(self) -> None:
+        sys.excepthook = self._before
+        threading.excepthook = self._before_threads
+
+    def _handle(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            self._before(kind, error, trace)
+            return
+        path = self.write(kind, error, trace)
+        self._before(kind, error, trace)
+        self.crashed.emit(str(path) if path else "")
+
+    def _handle_thread(self, args: threading.ExceptHookArgs) -> None:
+        if args.exc_value is not None:
+            self._handle(args.exc_type, args.exc_value, args.exc_traceback)
+
+    def write(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> Path | None:
+        """Write the report; None when even that is impossible (a full disk)."""
+        report = {
+            "at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "version": __version__,
+            "python": platform.python_version(),
+            "system": platform.platform(),
+            "error": traceback.format_exception(kind, error, trace)[-MAX_REPORT_LINES:],
+            "log": self._recent_log()[-MAX_REPORT_LINES:],
+        }
+        path = self._folder / f"crash-{datetime.now(UTC):%Y%m%d-%H%M%S}.json"
+        try:
+            write_atomic(path, json.dumps(report, indent=2).encode())
+        except Exception as problem:  # noqa: BLE001 the report must not become a second crash
+            print(f"the crash report could not be written: {problem}", file=sys.stderr)
+            return None
+        return path
+
+    def left_over(self) -> list[Path]:
+        """Reports of earlier runs that nobody has looked at."""
+        return sorted(self._folder.glob("crash-*.json")) if self._folder.is_dir() else []

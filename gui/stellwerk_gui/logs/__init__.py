@@ -1,0 +1,1 @@
+"""What happened, to follow, filter and copy."""

@@ -1,0 +1,1 @@
+"""Graphs, tiles and the live strip."""

@@ -1,0 +1,66 @@
+"""What every step of the wizard is: a view that is told when it comes and goes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+
+from stellwerk_gui import theme
+from stellwerk_gui.widgets.controls import Button, hbox, label, vbox
+
+if TYPE_CHECKING:
+    from stellwerk_gui.controller import Controller
+
+
+class StepPage(QWidget):
+    """One step: a heading, a sentence, content, and at most one panel at the right."""
+
+    changed = Signal()  # what the wizard knows may have changed: look at steps and footer again
+    go_on = Signal()  # the step is done, go to the next one
+
+    def __init__(self, controller: Controller, heading: str, sentence: str) -> None:
+        super().__init__()
+        self.controller = controller
+        self._row = hbox(self, spacing=0)
+        left = QWidget()
+        self._row.addWidget(left, 1)
+        self.column = vbox(left, margins=(16, 16, 16, 16), spacing=8)
+        head = hbox(spacing=8)
+        text = vbox(spacing=2)
+        self.heading = label(heading, "title")
+        self.sentence = label(sentence, "muted", wrap=True)
+        text.addWidget(self.heading)
+        text.addWidget(self.sentence)
+        head.addLayout(text, 1)
+        self.head_actions = hbox(spacing=8)
+        head.addLayout(self.head_actions)
+        self.column.addLayout(head)
+
+    def set_panel(self, panel: QWidget, width: int) -> None:
+        """A panel of `width` design pixels at the right."""
+        panel.setFixedWidth(theme.current().px(width))
+        self._row.addWidget(panel)
+
+    def entered(self) -> None:
+        """The step comes to the front."""
+
+    def left(self) -> None:
+        """Another step or page comes to the front."""
+
+    def note(self) -> str:
+        """One short line below the step's name."""
+        return ""
+
+    def next_label(self) -> str:
+        """The text of the button that goes on."""
+        return self.tr("Next")
+
+    def footer_buttons(self) -> tuple[Button, ...]:
+        """Further buttons in the footer, left of Back."""
+        return ()
+
+    def leave(self) -> bool:
+        """Called for *Next*; False keeps the step in front (it goes on by itself later)."""
+        return True

@@ -1,0 +1,1 @@
+"""The first page: three doors, the network, recent clusters."""
