@@ -13,15 +13,18 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import stat
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 SHARE = ".local/share/stellwerk"
 STATE = ".local/state/stellwerk"
+_END_S = 5.0
 
 
 def _home() -> Path:
@@ -38,7 +41,7 @@ def _mode(path: Path) -> int | None:
 def _content(path: Path) -> bytes | None:
     try:
         return path.read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return None
 
 
@@ -150,8 +153,9 @@ def try_store(size: int) -> dict[str, Any]:
     return {}
 
 
-def remove_files() -> dict[str, Any]:
-    """Remove the agent's files and its state, also where no agent can be asked to do it."""
+def remove_files(pid: int) -> dict[str, Any]:
+    """End the agent `pid` if it still runs, then remove its files and its state."""
+    _end_agent(pid)
     removed = []
     for relative in (SHARE, STATE):
         path = _home() / relative
@@ -162,6 +166,19 @@ def remove_files() -> dict[str, Any]:
             with contextlib.suppress(OSError):  # not empty, so not only ours
                 parent.rmdir()
     return {"removed": removed}
+
+
+def _end_agent(pid: int) -> None:
+    process = Path(f"/proc/{pid}")
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        until = time.monotonic() + _END_S
+        # The command line is looked at each time: the number may belong to another process by now.
+        while b"/agent-" in (_content(process / "cmdline") or b""):
+            if time.monotonic() > until:
+                break
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+            time.sleep(0.05)
 
 
 VERBS: dict[str, Callable[..., dict[str, Any]]] = {

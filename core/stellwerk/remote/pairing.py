@@ -81,7 +81,7 @@ async def _clean(link: NodeLink, session: Session, removed: list[str], left: lis
     except StellwerkError as error:
         left.append(f"the agent could not remove itself: {error.what}")
     python = NodePython(session.connection, link.name, link.desktop.deadlines.command_s)
-    files = await python.run("remove_files")
+    files = await python.run("remove_files", pid=session.hello.pid)
     removed.extend(str(path) for path in files["removed"] if path not in removed)
     if await remove_key(python, link.desktop.key):
         removed.append("this cluster's key in ~/.ssh/authorized_keys")
