@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -20,6 +21,12 @@ LIBRARY = "libstellwerk.so"
 # Contracting a * b + c would make results depend on the machine; symbols are hidden unless marked as API.
 FLAGS = ("-std=c11", "-O3", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-fPIC", "-fvisibility=hidden")
 LINK = ("-shared", "-lm", "-ldl")
+
+
+def source_digest() -> str:
+    """Names the state of the sources; the library carries it, so that a stale build is noticed."""
+    names = sorted(path.name for path in HERE.iterdir() if path.suffix in (".c", ".h"))
+    return hashlib.sha256(b"".join((HERE / name).read_bytes() for name in names)).hexdigest()[:16]
 
 
 class NoCompiler(Exception):
@@ -40,7 +47,7 @@ def compile_library(output: Path, command: Sequence[str] | None = None, extra: S
 
     NoCompiler if there is no compiler, RuntimeError with the compiler's words if it fails.
     """
-    words = [*(command or compiler()), *FLAGS, *extra]
+    words = [*(command or compiler()), *FLAGS, f'-DSW_SOURCES="{source_digest()}"', *extra]
     partial = output.with_name(f".{output.name}.{os.getpid()}")
     words += [*(str(HERE / source) for source in SOURCES), "-o", str(partial), *LINK]
     output.parent.mkdir(parents=True, exist_ok=True)

@@ -94,6 +94,8 @@ struct sw_header sw_make_header(const struct sw_comm *comm, uint64_t len);
 int sw_check_header(struct sw_comm *comm, int peer, const struct sw_header *header, uint64_t expected_bytes);
 /* When a message may be seen, on the emulated link; 0: at once. */
 uint64_t sw_link_ready_ns(struct sw_comm *comm, const struct sw_header *header);
+/* Shorten a sleep so that it ends when a held-back message is due; false: that is too soon for the kernel's timers. */
+bool sw_until_ready(uint64_t ready_ns, uint64_t *max_ns);
 int sw_fail(struct sw_comm *comm, int status, int peer, int system_error, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 

@@ -9,10 +9,14 @@
 
 #include "internal.h"
 
+#ifndef SW_SOURCES
+#define SW_SOURCES "unknown"
+#endif
 #define DEFAULT_SPINS 200
 #define LOOK_AROUND 8 /* every so many spins all peers are served, not only the awaited one */
 
 int sw_abi(void) { return SW_ABI; }
+const char *sw_sources(void) { return SW_SOURCES; }
 uint64_t sw_now_ns(void) { return sw_clock_ns(); }
 
 uint64_t sw_struct_sizes(void) {
@@ -87,6 +91,18 @@ uint64_t sw_link_ready_ns(struct sw_comm *comm, const struct sw_header *header) 
     uint64_t wire = link->bytes_per_s ? (uint64_t)((double)header->bytes * 1e9 / (double)link->bytes_per_s) : 0;
     comm->link_busy_ns = start + wire;
     return start + wire;
+}
+
+bool sw_until_ready(uint64_t ready_ns, uint64_t *max_ns) {
+    const uint64_t slack_ns = 50000; /* default timer slack of Linux */
+    uint64_t now = sw_clock_ns();
+    uint64_t left = ready_ns > now ? ready_ns - now : 0;
+    if (left <= slack_ns) {
+        sched_yield();
+        return false;
+    }
+    if (left - slack_ns < *max_ns) *max_ns = left - slack_ns;
+    return true;
 }
 
 /* ---- steps ----------------------------------------------------------------------------------------------------- */

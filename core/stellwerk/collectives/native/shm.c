@@ -86,36 +86,23 @@ static void wake_receivers(struct sw_comm *comm, uint32_t mask) {
     }
 }
 
-static bool anything_new(struct sw_comm *comm) {
-    struct shm *shm = shm_of(comm);
-    for (int p = 0; p < comm->ranks; p++) {
-        if (p == comm->rank) continue;
-        if (shm->expected[p] != shm->taken[p] && shm->ready_ns[p] == 0 &&
-            atomic_load_explicit(&box(comm, p, comm->rank)->written, memory_order_acquire) != shm->taken[p])
-            return true;
-    }
-    return false;
+static bool has_come(struct sw_comm *comm, int peer) {
+    return atomic_load_explicit(&box(comm, peer, comm->rank)->written, memory_order_acquire) != shm_of(comm)->taken[peer];
 }
 
 static int shm_sleep(struct sw_comm *comm, uint64_t max_ns) {
     struct shm *shm = shm_of(comm);
     struct bed *bed = &shm->beds[comm->rank];
-    uint64_t now = 0;
-    for (int p = 0; p < comm->ranks; p++) {
-        if (shm->ready_ns[p] <= 1) continue;
-        if (!now) now = sw_clock_ns();
-        uint64_t left = shm->ready_ns[p] > now ? shm->ready_ns[p] - now : 0;
-        if (left < max_ns) max_ns = left;
-    }
-    if (now && max_ns < 60000) return SW_OK; /* the kernel's timers are coarser than that: keep spinning */
-    if (now) max_ns -= 50000; /* default timer slack */
+    int awaited = atomic_load_explicit(&comm->waiting_on, memory_order_relaxed);
+    bool full_ring = awaited < 0;
+    bool held_back = !full_ring && shm->ready_ns[awaited] > 1;
+    if (held_back && !sw_until_ready(shm->ready_ns[awaited], &max_ns)) return SW_OK;
     uint32_t bell = atomic_load_explicit(&bed->bell, memory_order_acquire);
-    bool full_ring = atomic_load_explicit(&comm->waiting_on, memory_order_relaxed) < 0;
     atomic_store_explicit(&bed->asleep, full_ring ? FOR_ROOM : FOR_MESSAGE, memory_order_relaxed);
     atomic_thread_fence(memory_order_seq_cst);
     /* Receivers look at `asleep` without a fence, to keep release() cheap: a missed bell costs this long, and is rare. */
     if (full_ring && max_ns > 1000000) max_ns = 1000000;
-    if (!anything_new(comm)) {
+    if (full_ring || held_back || !has_come(comm, awaited)) {
         struct timespec t = {(time_t)(max_ns / 1000000000u), (long)(max_ns % 1000000000u)};
         long r = syscall(SYS_futex, &bed->bell, FUTEX_WAIT, bell, &t, NULL, 0);
         if (r < 0 && errno != EAGAIN && errno != EINTR && errno != ETIMEDOUT) {

@@ -139,6 +139,7 @@ struct sw_verbs_address {
 };
 
 SW_API int sw_abi(void);
+SW_API const char *sw_sources(void); /* names the sources it was built from */
 SW_API uint64_t sw_struct_sizes(void); /* a checksum over sizeof, so that a foreign build is noticed */
 SW_API uint64_t sw_now_ns(void);
 

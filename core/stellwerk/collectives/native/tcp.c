@@ -173,19 +173,18 @@ static int tcp_sleep(struct sw_comm *comm, uint64_t max_ns) {
     struct tcp *tcp = tcp_of(comm);
     struct pollfd polls[SW_MAX_RANKS];
     nfds_t count = 0;
-    uint64_t now = comm->link.delay_ns || comm->link.bytes_per_s ? sw_clock_ns() : 0;
+    int awaited = atomic_load_explicit(&comm->waiting_on, memory_order_relaxed);
+    if (awaited >= 0) {
+        const struct connection *c = &tcp->connections[awaited];
+        uint64_t ready_ns = c->complete != c->taken ? c->in[c->taken % QUEUE].ready_ns : 0;
+        if (ready_ns && !sw_until_ready(ready_ns, &max_ns)) return SW_OK;
+    }
     for (int p = 0; p < comm->ranks; p++) {
         const struct connection *c = &tcp->connections[p];
         short events = (short)((c->complete != c->expected ? POLLIN : 0) | (c->gone != c->queued ? POLLOUT : 0));
         if (events) polls[count++] = (struct pollfd){c->fd, events, 0};
-        if (!now || c->complete == c->taken) continue;
-        uint64_t ready = c->in[c->taken % QUEUE].ready_ns; /* held back by the emulated link */
-        uint64_t left = ready > now ? ready - now : 0;
-        if (left < max_ns) max_ns = left;
     }
-    if (now && max_ns < 60000) return SW_OK; /* the kernel's timers are coarser than that: keep spinning */
     struct timespec t = {(time_t)(max_ns / 1000000000u), (long)(max_ns % 1000000000u)};
-    if (now) t.tv_nsec -= t.tv_nsec > 50000 ? 50000 : 0; /* default timer slack */
     if (ppoll(polls, count, &t, NULL) < 0 && errno != EINTR) return sw_fail(comm, SW_IO, -1, errno, "poll: %s", strerror(errno));
     return SW_OK;
 }

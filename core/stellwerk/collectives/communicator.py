@@ -1,0 +1,580 @@
+"""The communicator: collectives among ranks that were tested before it was handed out, and that fail together.
+
+    with Communicator.connect(rank, world_size, "tcp://10.0.0.1:29500", token=token) as comm:
+        comm.all_reduce(gradients, op="avg")
+
+Arrays are numpy arrays, torch CPU tensors, or anything with the buffer protocol; they must be contiguous. Every
+operation exists in a blocking form and, with `async_op=True`, returns a `Work` to wait for. Calls of one communicator
+are executed in the order in which they are made; all ranks must make the same calls in the same order.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+import socket
+import threading
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Any
+
+from stellwerk.collectives.algorithms import Call
+from stellwerk.collectives.buffers import Buffer, buffer_of
+from stellwerk.collectives.connecting import WINDOW_BYTES, Connected, Connector, Options
+from stellwerk.collectives.control import Control, PeerState
+from stellwerk.collectives.dispatch import Dispatch
+from stellwerk.collectives.engine import ABORTED, AGAIN, CLOSED, DONE, MISMATCH, Engine
+from stellwerk.collectives.errors import Aborted, CallMismatch, CollectiveError, PeerLost, SetupFailed
+from stellwerk.collectives.handshake import local_token
+from stellwerk.collectives.kinds import Algorithm, DataType, Operation, ReduceOp, Transport, by_name
+from stellwerk.collectives.pairwise import Lane, open_lanes
+from stellwerk.collectives.rendezvous import (
+    PeerExchange,
+    Rendezvous,
+    StoreRendezvous,
+    TcpRendezvous,
+    parse_address,
+)
+from stellwerk.collectives.report import Report
+from stellwerk.collectives.work import Sequencer, Work
+
+PLANS_MAX = 512
+ASK_BEFORE_S = 1.0  # so long before the time-out the peers are asked what they are doing
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The state of a communicator, readable from any thread while a call is blocked."""
+
+    state: str  # "ready", "busy", "failed", "closed"
+    calls: int
+    done: int
+    waiting_on: int | None
+    waiting_s: float
+    messages_sent: int
+    bytes_sent: int
+    error: str | None
+
+
+class Communicator:
+    """See the module. Made by `connect`; use it as a context manager or call `close`."""
+
+    def __init__(self, connected: Connected, rank: int, options: Options, timeout_s: float, token: bytes) -> None:
+        self.rank = rank
+        self.world_size = len(connected.infos)
+        self.report: Report = connected.report
+        self.dispatch: Dispatch = connected.dispatch
+        self.timeout_s = timeout_s
+        self._options, self._token = options, token
+        self._engine: Engine = connected.engine
+        self._control: Control = connected.control
+        self._lanes: dict[int, Lane] = open_lanes(rank, connected.lanes, connected.control, timeout_s)
+        self._sequencer = Sequencer(f"stellwerk-calls-{rank}")
+        self._plans: dict[tuple[Any, ...], Any] = {}
+        self._blocked_since: float | None = None
+        self._closed = False
+        self._close_lock = threading.Lock()
+        self._subgroups: dict[tuple[int, ...], int] = {}
+        engine = self._engine
+        self._control.watch_fatal(lambda _: engine.abort())
+        # A process that ends without close() still says goodbye, so that nobody takes it for a crash.
+        self._finalizer = weakref.finalize(self, _shut_down, self._control, self._engine, list(self._lanes.values()))
+
+    # ---- life ----------------------------------------------------------------------------
+
+    @classmethod
+    def connect(
+        cls,
+        rank: int,
+        world_size: int,
+        rendezvous: Any,
+        *,
+        token: bytes | str | None = None,
+        listener: Any = None,
+        options: Options | None = None,
+        **more: Any,
+    ) -> Communicator:
+        """Meet the other ranks, test, and return a communicator.
+
+        `rendezvous` is `tcp://host:port` (rank 0 listens there) or a torch `Store`. `token` is a secret that all ranks
+        share; without one, ranks on the loopback address use a file that only this user can read, and ranks that meet
+        in a store get one through it. Further keywords are the fields of `Options`: transport, timeout_s,
+        setup_timeout_s, address, addresses, topology, link, tuning, self_test, dial, name.
+
+        SetupFailed says which rank, which pair or which setting is at fault; it is raised on every rank.
+        """
+        if not 0 <= rank < world_size <= 32:
+            raise ValueError(f"rank {rank} of {world_size}: ranks count from 0, and there are at most 32")
+        options = options or Options(**more)
+        deadline = time.monotonic() + options.setup_timeout_s
+        secret = token.encode() if isinstance(token, str) else token
+        meeting: Rendezvous
+        if isinstance(rendezvous, str):
+            address = parse_address(rendezvous)
+            secret = secret or _token_without_one(address[0])
+            meeting = TcpRendezvous(rank, world_size, address, secret, deadline, listener)
+            own = meeting.local_address
+        else:
+            meeting = StoreRendezvous(rendezvous, rank, world_size, f"stellwerk/{options.name}")
+            own = _own_address()
+        try:
+            if secret is None:
+                secret = str(meeting.exchange(_fresh_token(), deadline)[0]).encode()
+            return cls._meet(meeting, rank, world_size, secret, _with_address(options, own))
+        finally:
+            meeting.close()
+
+    @classmethod
+    def _meet(cls, meeting: Rendezvous, rank: int, ranks: int, token: bytes, options: Options) -> Communicator:
+        connector = Connector(rank, ranks, meeting, token, options)
+        connected = connector.run()
+        return cls(connected, rank, options, connector.timeout_s, token)
+
+    def subgroup(self, ranks: Sequence[int]) -> Communicator | None:
+        """A communicator of some of the ranks, in this order. All of them must call this; others get None."""
+        members = list(ranks)
+        if len(set(members)) != len(members) or not all(0 <= r < self.world_size for r in members) or not members:
+            raise ValueError(f"a sub-group needs different ranks below {self.world_size}, not {members}")
+        if self.rank not in members:
+            return None
+        self._check_open()
+        number = self._subgroups.get(tuple(members), 0)
+        self._subgroups[tuple(members)] = number + 1
+        group = f"{self._options.name}/{','.join(map(str, members))}#{number}"
+        control = self._control
+
+        def give(round_: int, value: Any) -> None:
+            control.give(group, round_, members, value)
+
+        def take(member: int, round_: int, deadline: float) -> Any:
+            try:
+                return control.take(group, round_, members[member], deadline)
+            except TimeoutError as error:
+                raise SetupFailed(f"rank {members[member]} did not join the sub-group {members} in time") from error
+
+        meeting = PeerExchange(members.index(self.rank), len(members), give, take)
+        addresses = {members.index(p): a for p, a in self._options.addresses.items() if p in members}
+        options = _replaced(self._options, addresses=addresses, name=group)
+        return type(self)._meet(meeting, members.index(self.rank), len(members), self._token, options)
+
+    def __enter__(self) -> Communicator:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None and not isinstance(error, CollectiveError) and not self._closed:
+            self.abort(f"{type(error).__name__} in the program")
+        self.close()
+
+    def close(self) -> None:
+        """Leave. Safe from any thread, more than once, and while another thread is blocked (it gets Aborted)."""
+        with self._close_lock:
+            if self._closed:
+                return
+            self._closed = True
+        if self._blocked_since is not None and self._control.fatal is None:
+            self._control.give_up(Aborted("the communicator was closed during a call"))
+        self._sequencer_end()
+        self._finalizer()
+
+    def _sequencer_end(self) -> None:
+        # A call under way must have left the engine before the engine goes; a failed one leaves within a time slice.
+        self._sequencer.close()
+        if self._sequencer.enter():
+            self._sequencer.leave()
+        else:
+            self._engine.abort()
+            with self._sequencer.turn():
+                pass
+
+    def abort(self, why: str = "abort was called") -> None:
+        """End the communicator on every rank now. Safe from any thread; blocked calls raise Aborted."""
+        self._control.give_up(Aborted(why))
+
+    def health(self) -> Health:
+        """The state now; never blocks."""
+        engine = self._engine.health()
+        fatal = self._control.fatal
+        since = self._blocked_since
+        if self._closed:
+            state = "closed"
+        elif fatal is not None:
+            state = "failed"
+        else:
+            state = "busy" if engine.calls != engine.done else "ready"
+        return Health(
+            state=state,
+            calls=engine.calls,
+            done=engine.done,
+            waiting_on=engine.waiting_on if engine.waiting_on >= 0 else None,
+            waiting_s=time.monotonic() - since if since is not None else 0.0,
+            messages_sent=engine.messages_sent,
+            bytes_sent=engine.bytes_sent,
+            error=str(fatal) if fatal is not None else None,
+        )
+
+    @property
+    def transport(self) -> Transport:
+        """What carries the bytes."""
+        return self.report.transport
+
+    # ---- collectives ---------------------------------------------------------------------
+
+    def all_reduce(
+        self,
+        array: Any,
+        op: str | ReduceOp = ReduceOp.SUM,
+        *,
+        out: Any = None,
+        algorithm: str | Algorithm | None = None,
+        async_op: bool = False,
+    ) -> Work | None:
+        """Combine the arrays of all ranks element by element, in place or into `out`. All ranks get the same bits."""
+        source = buffer_of(array, writable=out is None)
+        target = source if out is None else buffer_of(out, writable=True)
+        self._same(source, target, source.count)
+        return self._collective(Operation.ALL_REDUCE, source, target, source.count, op, algorithm, 0, async_op)
+
+    def all_gather(
+        self, out: Any, array: Any, *, algorithm: str | Algorithm | None = None, async_op: bool = False
+    ) -> Work | None:
+        """Put the arrays of all ranks one after the other into `out` of world_size times the elements."""
+        source, target = buffer_of(array, writable=False), buffer_of(out, writable=True)
+        self._same(source, target, source.count * self.world_size)
+        return self._collective(
+            Operation.ALL_GATHER, source, target, source.count, ReduceOp.SUM, algorithm, 0, async_op
+        )
+
+    def reduce_scatter(
+        self,
+        out: Any,
+        array: Any,
+        op: str | ReduceOp = ReduceOp.SUM,
+        *,
+        algorithm: str | Algorithm | None = None,
+        async_op: bool = False,
+    ) -> Work | None:
+        """Combine arrays of world_size parts; each rank gets its part in `out`."""
+        source, target = buffer_of(array, writable=False), buffer_of(out, writable=True)
+        self._same(target, source, target.count * self.world_size)
+        return self._collective(Operation.REDUCE_SCATTER, source, target, target.count, op, algorithm, 0, async_op)
+
+    def broadcast(
+        self, array: Any, root: int = 0, *, algorithm: str | Algorithm | None = None, async_op: bool = False
+    ) -> Work | None:
+        """Give every rank the array of `root`."""
+        both = buffer_of(array, writable=True)
+        return self._collective(Operation.BROADCAST, both, both, both.count, ReduceOp.SUM, algorithm, root, async_op)
+
+    def reduce(
+        self, array: Any, root: int = 0, op: str | ReduceOp = ReduceOp.SUM, *, out: Any = None, async_op: bool = False
+    ) -> Work | None:
+        """Combine the arrays at `root`, in place or into `out`. Other ranks' arrays stay as they are."""
+        source = buffer_of(array, writable=out is None and self.rank == root)
+        target = source if out is None or self.rank != root else buffer_of(out, writable=True)
+        self._same(source, target, source.count)
+        return self._collective(Operation.REDUCE, source, target, source.count, op, None, root, async_op)
+
+    def gather(self, array: Any, root: int = 0, *, out: Any = None, async_op: bool = False) -> Work | None:
+        """Put the arrays of all ranks one after the other into `out` at `root`."""
+        source = buffer_of(array, writable=False)
+        target = source
+        if self.rank == root:
+            target = buffer_of(out, writable=True)
+            self._same(source, target, source.count * self.world_size)
+        return self._collective(Operation.GATHER, source, target, source.count, ReduceOp.SUM, None, root, async_op)
+
+    def scatter(self, out: Any, root: int = 0, *, array: Any = None, async_op: bool = False) -> Work | None:
+        """Deal the world_size parts of `array` at `root` out to the ranks."""
+        target = buffer_of(out, writable=True)
+        source = target
+        if self.rank == root:
+            source = buffer_of(array, writable=False)
+            self._same(target, source, target.count * self.world_size)
+        return self._collective(Operation.SCATTER, source, target, target.count, ReduceOp.SUM, None, root, async_op)
+
+    def all_to_all(
+        self,
+        out: Any,
+        array: Any,
+        *,
+        sends: Sequence[int] | None = None,
+        receives: Sequence[int] | None = None,
+        async_op: bool = False,
+    ) -> Work | None:
+        """Part r of `array` goes to rank r; `out` gets a part from every rank.
+
+        Parts are equal, or `sends` and `receives` say how many elements go to and come from each rank.
+        """
+        source, target = buffer_of(array, writable=False), buffer_of(out, writable=True)
+        if sends is None and receives is None:
+            self._same(source, target, source.count)
+            if source.count % self.world_size:
+                raise ValueError(f"{source.count} elements cannot be dealt out evenly to {self.world_size} ranks")
+            count = source.count // self.world_size
+            return self._collective(Operation.ALL_TO_ALL, source, target, count, ReduceOp.SUM, None, 0, async_op)
+        given = tuple(sends if sends is not None else _even(source.count, self.world_size))
+        taken = tuple(receives if receives is not None else _even(target.count, self.world_size))
+        if len(given) != self.world_size or len(taken) != self.world_size or min(*given, *taken, 0) < 0:
+            raise ValueError(f"sends and receives need {self.world_size} counts that are not negative")
+        if sum(given) != source.count or sum(taken) != target.count or source.dtype != target.dtype:
+            raise ValueError("sends and receives must add up to the elements of the arrays, which must be of one type")
+        return self._collective(
+            Operation.ALL_TO_ALL, source, target, source.count, ReduceOp.SUM, None, 0, async_op, given, taken
+        )
+
+    def barrier(self, *, async_op: bool = False) -> Work | None:
+        """Return when every rank has called this."""
+        nothing = Buffer(0, 0, DataType.UINT8, True, None)
+        return self._collective(Operation.BARRIER, nothing, nothing, 0, ReduceOp.SUM, None, 0, async_op)
+
+    # ---- pairs ---------------------------------------------------------------------------
+
+    def send(self, array: Any, to: int, *, tag: int = 0, async_op: bool = False) -> Work | None:
+        """Send an array to one rank, which must `recv` one of this size, type and tag."""
+        self._check_open()
+        return self._lane(to).send(buffer_of(array, writable=False), tag, async_op)
+
+    def recv(self, array: Any, source: int, *, tag: int = 0, async_op: bool = False) -> Work | None:
+        """Receive an array of exactly this size and type from one rank."""
+        self._check_open()
+        return self._lane(source).recv(buffer_of(array, writable=True), tag, async_op)
+
+    def recv_any(self, array: Any, *, tag: int = 0) -> int:
+        """Receive from whichever rank sends first; returns that rank."""
+        deadline = time.monotonic() + self.timeout_s
+        while True:
+            self._check_open()
+            for peer, lane in self._lanes.items():
+                if lane.readable():
+                    lane.recv(buffer_of(array, writable=True), tag, False)
+                    return peer
+            if time.monotonic() >= deadline:
+                raise TimeoutError(f"nobody sent anything for {self.timeout_s:g} s")
+            time.sleep(0.0005)
+
+    def _lane(self, peer: int) -> Lane:
+        if peer == self.rank or peer not in self._lanes:
+            raise ValueError(f"rank {peer} is not another rank of this communicator of {self.world_size}")
+        return self._lanes[peer]
+
+    # ---- one call ------------------------------------------------------------------------
+
+    @staticmethod
+    def _same(small: Buffer, large: Buffer, count: int) -> None:
+        if small.dtype is not large.dtype:
+            raise ValueError(f"both arrays must be of one type, not {small.dtype.name} and {large.dtype.name}")
+        if large.count != count:
+            raise ValueError(f"an array of {count} elements is needed, not of {large.count}")
+
+    def _collective(
+        self,
+        operation: Operation,
+        source: Buffer,
+        target: Buffer,
+        count: int,
+        op: str | ReduceOp,
+        algorithm: str | Algorithm | None,
+        root: int,
+        async_op: bool,
+        sends: tuple[int, ...] = (),
+        receives: tuple[int, ...] = (),
+    ) -> Work | None:
+        key = (operation, count, source.dtype, op, algorithm, root, sends, receives)
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plan(key, source)
+        self._check_open()
+        if not async_op and self._sequencer.enter():
+            try:
+                status = self._engine.execute(plan, source.address, target.address)
+                if status != DONE:
+                    self._go_on(status, operation)
+            except CollectiveError:
+                raise
+            except BaseException:
+                self.abort("a call was interrupted")  # the other ranks would wait for the rest of it
+                raise
+            finally:
+                self._sequencer.leave()
+            return None
+
+        def task() -> None:
+            keep = (source, target)  # until the call has ended
+            status = self._engine.execute(plan, keep[0].address, keep[1].address)
+            if status != DONE:
+                self._go_on(status, operation)
+
+        work = self._sequencer.submit(task)
+        if async_op:
+            return work
+        work.wait()
+        return None
+
+    def _plan(self, key: tuple[Any, ...], source: Buffer) -> Any:
+        operation, count, dtype, op, algorithm, root, sends, receives = key
+        reduction = by_name(ReduceOp, op)
+        if not 0 <= root < self.world_size:
+            raise ValueError(f"root {root} is not a rank below {self.world_size}")
+        reduces = operation in (Operation.ALL_REDUCE, Operation.REDUCE_SCATTER, Operation.REDUCE)
+        if reduces and not source.reducible:
+            raise TypeError("elements of this type can be moved but not combined; convert them first")
+        if algorithm is None:
+            # What is compared with the table must be the same number on every rank.
+            whole = count * dtype.bytes * (self.world_size if operation is Operation.REDUCE_SCATTER else 1)
+            chosen = Algorithm.DIRECT if sends else self.dispatch.choose(operation, whole)
+        else:
+            chosen = by_name(Algorithm, algorithm)
+        call = Call(operation, chosen, self.rank, self.world_size, count, dtype, root, WINDOW_BYTES, sends, receives)
+        plan = self._engine.prepare(call, reduction)
+        if len(self._plans) >= PLANS_MAX:
+            self._plans.pop(next(iter(self._plans)))
+        self._plans[key] = plan
+        return plan
+
+    def prepare_all_reduce(
+        self, array: Any, op: str | ReduceOp = ReduceOp.SUM, *, out: Any = None, algorithm: str | None = None
+    ) -> Callable[[], None]:
+        """An all_reduce of this very array, to be called many times: everything that can be done once is done now."""
+        source = buffer_of(array, writable=out is None)
+        target = source if out is None else buffer_of(out, writable=True)
+        self._same(source, target, source.count)
+        key = (Operation.ALL_REDUCE, source.count, source.dtype, op, algorithm, 0, (), ())
+        plan = self._plan(key, source)
+        execute, at, to = self._engine.execute, source.address, target.address
+        enter, leave = self._sequencer.enter, self._sequencer.leave
+
+        def run() -> None:
+            if self._closed or not enter():
+                self._collective(Operation.ALL_REDUCE, source, target, source.count, op, algorithm, 0, False)
+                return
+            try:
+                status = execute(plan, at, to)
+                if status != DONE:
+                    self._go_on(status, Operation.ALL_REDUCE)
+            finally:
+                leave()
+
+        return run
+
+    def _check_open(self) -> None:
+        if self._control.fatal is not None:
+            raise self._control.fatal
+        if self._closed:
+            raise Aborted("the communicator is closed")
+
+    # ---- waiting and failing -------------------------------------------------------------
+
+    def _go_on(self, status: int, operation: Operation) -> None:
+        """A call that did not end in its first time slice: wait on, by the clock."""
+        started = time.monotonic()
+        self._blocked_since = started
+        asked = False
+        slices_on_gone = 0
+        try:
+            while status == AGAIN:
+                waited = time.monotonic() - started
+                waiting_on = self._engine.health().waiting_on
+                if not asked and waited >= max(self.timeout_s - ASK_BEFORE_S, self.timeout_s / 2):
+                    self._control.ask_all()
+                    asked = True
+                if waited >= self.timeout_s:
+                    raise self._control.give_up(self._who_stalls(operation, waiting_on))
+                slices_on_gone = slices_on_gone + 1 if self._control.is_gone(waiting_on) else 0
+                if slices_on_gone > 3:  # what it sent before it left has arrived by now
+                    raise self._control.give_up(self._lost(waiting_on, "it closed the communicator"))
+                status = self._engine.resume()
+        finally:
+            self._blocked_since = None
+        if status != DONE:
+            raise self._explain(status)
+
+    def _lost(self, peer: int, why: str) -> PeerLost:
+        return PeerLost(peer, self._control.hosts[peer], why)
+
+    def _explain(self, status: int) -> CollectiveError:
+        failure = self._engine.failure()
+        if status == ABORTED:
+            return self._control.verdict() or Aborted("the communicator was aborted")
+        if status == MISMATCH:
+            return self._control.give_up(CallMismatch(self.rank, failure.text))
+        if status == CLOSED and failure.peer >= 0:
+            # The peer may have said why, or named somebody else, on the control channel.
+            verdict = self._control.verdict()
+            why = "it closed the communicator" if self._control.is_gone(failure.peer) else failure.text
+            return verdict or self._control.give_up(self._lost(failure.peer, why))
+        if failure.peer >= 0:
+            return self._control.give_up(self._lost(failure.peer, failure.text))
+        return self._control.give_up(Aborted(failure.text))
+
+    def _who_stalls(self, operation: Operation, waiting_on: int) -> CollectiveError:
+        """Name the rank that holds everybody up: who does not answer, else the end of the chain of waiting ranks."""
+        answers = self._control.answers()
+        limit, name = f"{self.timeout_s:g} s", operation.name.lower()
+        silent = [p for p in range(self.world_size) if p != self.rank and p not in answers]
+        if silent:
+            peer = waiting_on if waiting_on in silent else silent[0]
+            return self._lost(peer, f"it has not answered; {name} waited {limit} (stopped, hung, or cut off)")
+        mine = self._engine.health().calls
+        seen = {self.rank}
+        peer = waiting_on
+        while peer >= 0 and peer not in seen:
+            seen.add(peer)
+            state: PeerState = answers[peer]
+            if state.calls < mine or state.waiting_on < 0:
+                calls = f"its {state.calls} calls" if state.calls < mine else "this call"
+                why = f"it is alive but did not come on in {calls} while {name} #{mine} waited {limit}"
+                return self._lost(peer, why)
+            peer = state.waiting_on
+        blamed = waiting_on if waiting_on >= 0 else next(iter(answers), self.rank)
+        return self._lost(blamed, f"it did not send its part of {name} #{mine} within {limit}")
+
+
+def _shut_down(control: Control, engine: Engine, lanes: list[Lane]) -> None:
+    control.close()
+    for lane in lanes:
+        lane.close()
+    engine.close()
+
+
+def _even(count: int, ranks: int) -> list[int]:
+    if count % ranks:
+        raise ValueError(f"{count} elements cannot be dealt out evenly to {ranks} ranks")
+    return [count // ranks] * ranks
+
+
+def _replaced(options: Options, **changes: Any) -> Options:
+    return replace(options, **changes)
+
+
+def _with_address(options: Options, own: str) -> Options:
+    return options if options.address else _replaced(options, address=own)
+
+
+def _fresh_token() -> str:
+    return secrets.token_hex(32)
+
+
+def _token_without_one(host: str) -> bytes:
+    """Ranks of one user on one machine need not be given a token; across machines it must be given."""
+    try:
+        loopback = host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        loopback = False
+    if not loopback:
+        raise SetupFailed(
+            f"ranks that meet at {host} need a token: a secret that all of them are given, so that no stranger can join"
+        )
+    return local_token()
+
+
+def _own_address() -> str:
+    """An address of this machine for ranks that meet in a store and were not told one."""
+    try:
+        return str(socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)[0][4][0])
+    except OSError:
+        return "127.0.0.1"

@@ -1,0 +1,376 @@
+"""From a rank number to a tested engine: rendezvous, connections, vote, start-up tests, fallback.
+
+Every decision is made from values that all ranks have exchanged, so all ranks decide alike. The order: who is there;
+does every pair reach each other; which transports can every rank use, with the same limits; does the best of them pass
+its tests on every rank; if not, the next one, with the reason kept.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from stellwerk import __version__
+from stellwerk.collectives import dispatch as dispatching
+from stellwerk.collectives import native_library as native
+from stellwerk.collectives import selftest
+from stellwerk.collectives.control import Control, PeerState
+from stellwerk.collectives.dispatch import Dispatch
+from stellwerk.collectives.engine import Engine, Link, ShmEngine, TcpEngine, shm_segment
+from stellwerk.collectives.errors import SetupFailed
+from stellwerk.collectives.kinds import Topology, Transport
+from stellwerk.collectives.mesh import Mesh, close_all
+from stellwerk.collectives.pure import PythonEngine
+from stellwerk.collectives.rendezvous import Rendezvous
+from stellwerk.collectives.report import RankInfo, Report
+
+log = logging.getLogger("stellwerk.collectives")
+
+WINDOW_BYTES = 1 << 20
+RING_BYTES = 8 << 20
+SELF_TEST_S = 20.0
+PAIR_S = 15.0
+REQUESTS: dict[str, tuple[Transport, ...]] = {
+    "auto": (Transport.SHM, Transport.TCP, Transport.PYTHON),
+    "shm": (Transport.SHM, Transport.TCP, Transport.PYTHON),
+    "tcp": (Transport.TCP, Transport.PYTHON),
+    "python": (Transport.PYTHON,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the caller of `Communicator.connect` asked for."""
+
+    transport: str = "auto"
+    timeout_s: float = 10.0
+    setup_timeout_s: float = 60.0
+    address: str = ""
+    addresses: Mapping[int, str] = field(default_factory=dict)
+    topology: Topology | None = None
+    link: Link = field(default_factory=Link)
+    tuning: Path | None = None
+    self_test: bool = True
+    dial: Callable[[str], str] = str
+    name: str = "main"
+
+    def __post_init__(self) -> None:
+        if self.transport not in REQUESTS:
+            raise ValueError(f"unknown transport {self.transport!r}; known are: {', '.join(REQUESTS)}")
+        if self.timeout_s <= 0 or self.setup_timeout_s <= 0:
+            raise ValueError("time-outs must be positive")
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """Everything a communicator is made of."""
+
+    engine: Engine
+    control: Control
+    lanes: dict[int, socket.socket]
+    dispatch: Dispatch
+    report: Report
+    infos: list[dict[str, Any]]
+
+
+class _NotUsable(Exception):
+    """This rank cannot use a transport; the text says why."""
+
+
+class Connector:
+    """The set-up on one rank. `run()` returns the parts of a communicator or raises SetupFailed on every rank."""
+
+    def __init__(self, rank: int, ranks: int, rendezvous: Rendezvous, token: bytes, options: Options) -> None:
+        self.rank, self.ranks, self.options = rank, ranks, options
+        self._rendezvous, self._token = rendezvous, token
+        self._started = time.monotonic()
+        self._deadline = self._started + options.setup_timeout_s
+        self._engine_slot: list[Engine] = []
+        self._notes: list[str] = []
+        self._fallbacks: list[str] = []
+        self._infos: list[dict[str, Any]] = []
+        self._where: list[list[Any]] = []
+        self._group = ""
+
+    # ---- the whole ---------------------------------------------------------------------------------------------------
+
+    def run(self) -> Connected:
+        """See the class."""
+        options = self.options
+        opening = self._exchange({"group": secrets.token_hex(16), "address": options.address})
+        self._group = str(opening[0]["group"])
+        try:
+            mesh = Mesh(
+                self.rank, self.ranks, self._group, self._token, options.address, options.addresses, options.dial
+            )
+        except OSError as error:
+            trouble = f"rank {self.rank} on {_host()} cannot listen on {options.address}: {error.strerror or error}"
+            self._exchange({"trouble": trouble})
+            raise SetupFailed(trouble) from error
+        try:
+            return self._with_mesh(mesh)
+        finally:
+            mesh.close()
+
+    def _with_mesh(self, mesh: Mesh) -> Connected:
+        self._infos = self._exchange(self._introduction(mesh))
+        for info in self._infos:
+            if "trouble" in info:
+                raise SetupFailed(str(info["trouble"]))
+        self._compare_versions()
+        self._where = [info["where"] for info in self._infos]
+        watched = self._connect_pairs(mesh, "control")
+        control = Control(self.rank, [str(info["host"]) for info in self._infos], watched, self._state)
+        lanes: dict[int, socket.socket] = {}
+        try:
+            lanes = self._connect_pairs(mesh, "lane")
+            return self._choose(mesh, control, lanes)
+        except BaseException:
+            control.close()
+            close_all(lanes)
+            raise
+
+    def _exchange(self, value: Any) -> list[Any]:
+        return self._rendezvous.exchange(value, self._deadline)
+
+    def _state(self) -> PeerState:
+        if not self._engine_slot:
+            return PeerState(0, 0, -1, "set-up")
+        health = self._engine_slot[0].health()
+        return PeerState(health.calls, health.done, health.waiting_on, "")
+
+    # ---- who is there ------------------------------------------------------------------------------------------------
+
+    def _introduction(self, mesh: Mesh) -> dict[str, Any]:
+        options = self.options
+        try:
+            native.load()
+            missing = ""
+        except native.NativeMissing as error:
+            missing = str(error)
+        return {
+            "version": __version__,
+            "host": _host(),
+            "boot": _boot_id(),
+            "pid": os.getpid(),
+            "where": mesh.advertised,
+            "transport": options.transport,
+            "topology": options.topology,
+            "timeout_s": options.timeout_s,
+            "self_test": options.self_test,
+            "native": missing,
+            "limits": [native.ABI, WINDOW_BYTES, RING_BYTES],
+            "link": [options.link.delay_us, options.link.gbps],
+        }
+
+    def _compare_versions(self) -> None:
+        """What must be equal for ranks to understand each other at all."""
+        mine = self._infos[0]
+        for key in ("version", "transport", "link", "topology"):
+            for rank, info in enumerate(self._infos):
+                if info[key] != mine[key]:
+                    raise SetupFailed(
+                        f"rank {rank} on {info['host']} was started with {key} {info[key]!r}, "
+                        f"rank 0 with {mine[key]!r}; start all ranks alike"
+                    )
+        if any(info["timeout_s"] != mine["timeout_s"] for info in self._infos):
+            self._notes.append(f"the ranks asked for different time-outs; all use {self.timeout_s:g} s, the longest")
+
+    @property
+    def timeout_s(self) -> float:
+        """The time-out of calls that all ranks settled on."""
+        return max(float(info["timeout_s"]) for info in self._infos)
+
+    def _connect_pairs(self, mesh: Mesh, purpose: str) -> dict[int, socket.socket]:
+        """Connections to every peer, or SetupFailed on every rank with all pairs that cannot reach each other."""
+        sockets, failures = mesh.connect(self._where, purpose, min(self._deadline, time.monotonic() + PAIR_S))
+        trouble = []
+        for rank, reasons in enumerate(self._exchange({str(peer): why for peer, why in failures.items()})):
+            trouble += [f"rank {rank} ({self._infos[rank]['host']}): {why}" for why in reasons.values()]
+        if trouble:
+            close_all(sockets)
+            raise SetupFailed(
+                "not every pair of ranks can reach each other: "
+                + "; ".join(trouble)
+                + ". Check the cable, the address "
+                "and the firewall between these machines."
+            )
+        return sockets
+
+    # ---- which engine ------------------------------------------------------------------------------------------------
+
+    @property
+    def _one_host(self) -> bool:
+        return all(info["boot"] == self._infos[0]["boot"] for info in self._infos)
+
+    @property
+    def topology(self) -> Topology:
+        """What the ranks were told, else one machine or a mesh."""
+        if self.options.topology is not None:
+            return self.options.topology
+        return Topology.HOST if self._one_host and self.options.link.real else Topology.MESH
+
+    def _vote(self, transport: Transport) -> str:
+        """Why a transport is off on every rank, or nothing. Decided from what all ranks have said."""
+        if transport is Transport.PYTHON:
+            return ""
+        for rank, info in enumerate(self._infos):
+            if info["native"]:
+                return f"rank {rank} ({info['host']}) has no native library: {info['native']}"
+            if info["limits"] != self._infos[0]["limits"]:
+                return f"rank {rank} ({info['host']}) has limits {info['limits']}, rank 0 {self._infos[0]['limits']}"
+            if transport is Transport.SHM and info["boot"] != self._infos[0]["boot"]:
+                return f"rank {rank} runs on {info['host']}, rank 0 on {self._infos[0]['host']}: no common memory"
+        return ""
+
+    def _choose(self, mesh: Mesh, control: Control, lanes: dict[int, socket.socket]) -> Connected:
+        for transport in REQUESTS[self.options.transport]:
+            why = self._vote(transport)
+            if not why:
+                dispatch = self._agree_on_dispatch(transport)
+                engine, why, tested = self._try(mesh, transport, dispatch)
+                if engine is not None:
+                    self._engine_slot.append(engine)
+                    report = self._report(transport, dispatch, tested)
+                    return Connected(engine, control, lanes, dispatch, report, self._infos)
+            # With auto, ranks on several machines simply have no common memory: nothing fell back.
+            if self.options.transport != "auto" or transport is not Transport.SHM or self._one_host:
+                self._fallbacks.append(f"{transport} is off on every rank: {why}")
+                if self.rank == 0:
+                    log.warning("%s", self._fallbacks[-1])
+        raise SetupFailed("no transport works: " + "; ".join(self._fallbacks))
+
+    def _agree_on_dispatch(self, transport: Transport) -> Dispatch:
+        topology = self.topology
+        try:
+            mine, trouble = dispatching.load(transport, topology, self.ranks, self.options.tuning), ""
+        except ValueError as error:
+            mine = Dispatch(dispatching.shipped(transport, topology, self.ranks), "shipped")
+            trouble = str(error)
+        answers = self._exchange({"digest": mine.digest(), "trouble": trouble})
+        for rank, answer in enumerate(answers):
+            if answer["trouble"]:
+                self._notes.append(f"rank {rank}: {answer['trouble']}")
+        if all(answer["digest"] == answers[0]["digest"] for answer in answers):
+            return mine
+        odd = next(r for r, answer in enumerate(answers) if answer["digest"] != answers[0]["digest"])
+        self._notes.append(f"rank {odd} has another dispatch table than rank 0; all ranks use the shipped one")
+        return Dispatch(dispatching.shipped(transport, topology, self.ranks), "shipped")
+
+    def _try(
+        self, mesh: Mesh, transport: Transport, dispatch: Dispatch
+    ) -> tuple[Engine | None, str, selftest.SelfTestReport | None]:
+        """Open and test an engine on all ranks. Returns it, or the first rank's reason why not."""
+        engine: Engine | None = None
+        tested: selftest.SelfTestReport | None = None
+        why = ""
+        try:
+            engine = self._open(mesh, transport)
+        except (_NotUsable, OSError, MemoryError) as error:
+            why = str(error)
+        why = self._first_trouble(why)
+        wanted = all(info["self_test"] for info in self._infos)
+        if engine is not None and not why and wanted and self.ranks > 1:
+            try:
+                deadline = min(self._deadline, time.monotonic() + SELF_TEST_S)
+                tested = selftest.run_self_test(engine, self.rank, self.ranks, self.topology, dispatch, deadline)
+            except selftest.SelfTestFailed as error:
+                why = str(error)
+            why = self._first_trouble(why)
+        if engine is not None and why:
+            engine.close()
+            engine = None
+        return engine, why, tested
+
+    def _first_trouble(self, why: str) -> str:
+        for rank, reason in enumerate(self._exchange(why)):
+            if reason:
+                return f"rank {rank} ({self._infos[rank]['host']}): {reason}"
+        return ""
+
+    def _open(self, mesh: Mesh, transport: Transport) -> Engine:
+        if transport is Transport.SHM:
+            return self._open_shm()
+        sockets, failures = mesh.connect(
+            self._where, f"data-{transport}", min(self._deadline, time.monotonic() + PAIR_S)
+        )
+        if failures:
+            close_all(sockets)
+            raise _NotUsable("; ".join(failures.values()))
+        if transport is Transport.PYTHON:
+            return PythonEngine(self.rank, self.ranks, sockets, self.options.link)
+        engine = TcpEngine(self.rank, self.ranks, sockets, self.options.link)
+        engine.set_waiting(*self._waiting(spinning=0))
+        return engine
+
+    def _open_shm(self) -> Engine:
+        nonce, fd, trouble = secrets.token_bytes(32), -1, ""
+        if self.rank == 0:
+            try:
+                fd = shm_segment(self.ranks, RING_BYTES, nonce)
+            except OSError as error:
+                trouble = f"no shared memory: {error.strerror or error}"
+        try:
+            answer = self._exchange([os.getpid(), fd, nonce.hex(), trouble])[0]
+            pid, its_fd, its_nonce, its_trouble = answer
+            engine: Engine | None = None
+            if not its_trouble:
+                try:
+                    engine = self._attach(fd, pid, its_fd, bytes.fromhex(its_nonce))
+                except (OSError, MemoryError) as error:
+                    trouble = f"the shared memory of rank 0 cannot be opened: {error}"
+            self._exchange(None)  # rank 0 keeps its descriptor until everybody has opened it
+        finally:
+            if fd >= 0:
+                os.close(fd)
+        if engine is None:
+            raise _NotUsable(its_trouble or trouble)
+        return engine
+
+    def _attach(self, own_fd: int, pid: int, fd: int, nonce: bytes) -> Engine:
+        opened = own_fd if self.rank == 0 else os.open(f"/proc/{pid}/fd/{fd}", os.O_RDWR | os.O_CLOEXEC)
+        try:
+            engine = ShmEngine(self.rank, self.ranks, opened, RING_BYTES, nonce, self.options.link)
+        finally:
+            if self.rank != 0:
+                os.close(opened)
+        engine.set_waiting(*self._waiting(spinning=300))
+        return engine
+
+    def _waiting(self, spinning: int) -> tuple[int, int]:
+        """Looks on the processor, and looks with sched_yield. Ranks that share processors must not keep them."""
+        here = sum(info["boot"] == self._infos[self.rank]["boot"] for info in self._infos)
+        return (spinning if here <= len(os.sched_getaffinity(0)) else 0, 200)
+
+    def _report(self, transport: Transport, dispatch: Dispatch, tested: selftest.SelfTestReport | None) -> Report:
+        return Report(
+            transport=transport,
+            requested=self.options.transport,
+            topology=self.topology,
+            ranks=tuple(RankInfo(r, str(i["host"]), int(i["pid"])) for r, i in enumerate(self._infos)),
+            fallbacks=tuple(self._fallbacks),
+            notes=tuple(self._notes),
+            dispatch_source=dispatch.source,
+            self_test_calls=tested.calls if tested else 0,
+            latency_us=tested.latency_us if tested else None,
+            setup_s=time.monotonic() - self._started,
+        )
+
+
+def _host() -> str:
+    return socket.gethostname()
+
+
+def _boot_id() -> str:
+    """Equal for processes that share a kernel; containers share it too, and then opening the memory decides."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return f"{_host()}-{secrets.token_hex(4)}"

@@ -1,0 +1,217 @@
+"""The tests that an engine must pass on every rank before a communicator is handed out."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from stellwerk.collectives import native_library as native
+from stellwerk.collectives.algorithms import Call, algorithms_for
+from stellwerk.collectives.dispatch import Dispatch
+from stellwerk.collectives.engine import AGAIN, DONE, Engine
+from stellwerk.collectives.kinds import Algorithm, DataType, Operation, ReduceOp, Topology, Transport
+
+WRAP_ROUNDS = 70  # more than any ring of messages in the library has places
+LIMIT_BYTES_MAX = 4 << 20
+PROBE_BYTES = 8192
+PROBE_ROUNDS = 15
+
+
+class SelfTestFailed(Exception):
+    """An engine gave a wrong result or none; the text says where."""
+
+
+class Reference(Protocol):
+    """Reproducible data and the number of elements that differ from a float64 reference."""
+
+    def fill(self, seed: int, rank: int, dtype: DataType, op: ReduceOp, address: int, count: int) -> None:
+        """Write the data of a rank."""
+
+    def wrong(self, seed: int, ranks: int, dtype: DataType, op: ReduceOp, address: int, count: int) -> int:
+        """Compare a reduction over `ranks` ranks."""
+
+
+class NativeReference:
+    """In C, fast enough for megabytes."""
+
+    def __init__(self) -> None:
+        self._library = native.load()
+
+    def fill(self, seed: int, rank: int, dtype: DataType, op: ReduceOp, address: int, count: int) -> None:
+        """See Reference."""
+        self._library.sw_test_fill(seed, rank, int(dtype), int(op), address, count)
+
+    def wrong(self, seed: int, ranks: int, dtype: DataType, op: ReduceOp, address: int, count: int) -> int:
+        """See Reference."""
+        return int(self._library.sw_test_check(seed, ranks, int(dtype), int(op), address, count))
+
+
+class PythonReference:
+    """Without the native library; sums of float32 only."""
+
+    @staticmethod
+    def _values(seed: int, rank: int, count: int) -> list[float]:
+        return [((seed * 7 + rank * 131 + i * 37) % 255 - 127) / 8 for i in range(count)]
+
+    def fill(self, seed: int, rank: int, dtype: DataType, op: ReduceOp, address: int, count: int) -> None:
+        """See Reference."""
+        data = struct.pack(f"<{count}f", *self._values(seed, rank, count))
+        ctypes.memmove(address, data, len(data))
+
+    def wrong(self, seed: int, ranks: int, dtype: DataType, op: ReduceOp, address: int, count: int) -> int:
+        """See Reference."""
+        got = struct.unpack(f"<{count}f", ctypes.string_at(address, 4 * count))
+        columns = zip(*(self._values(seed, r, count) for r in range(ranks)), strict=True)
+        return sum(abs(value - sum(column)) > 1e-5 for value, column in zip(got, columns, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class SelfTestReport:
+    """What was run, and the median time of a small all_reduce."""
+
+    calls: int
+    latency_us: float
+    seconds: float
+
+
+class SelfTest:
+    """One run over one engine. All ranks run the same calls in the same order."""
+
+    def __init__(
+        self, engine: Engine, rank: int, ranks: int, topology: Topology, dispatch: Dispatch, deadline: float
+    ) -> None:
+        self._engine, self._rank, self._ranks, self._topology = engine, rank, ranks, topology
+        self._dispatch, self._deadline = dispatch, deadline
+        self._pure = engine.transport is Transport.PYTHON
+        self._reference: Reference = PythonReference() if self._pure else NativeReference()
+        self._calls = 0
+        self._wrong = ""
+
+    def run(self) -> SelfTestReport:
+        """SelfTestFailed with the first thing that was wrong on this rank."""
+        started = time.monotonic()
+        self._all_reduce_sizes()
+        self._dispatch_limits()
+        if not self._pure:
+            self._types()
+        self._other_operations()
+        self._wrap()
+        latency_us = self._probe()
+        if self._wrong:
+            raise SelfTestFailed(self._wrong)
+        return SelfTestReport(self._calls, latency_us, time.monotonic() - started)
+
+    def _algorithms(self, operation: Operation) -> list[Algorithm]:
+        """Relay is for rings of four or more; elsewhere it is only slower."""
+        known = algorithms_for(operation)
+        return [a for a in known if a is not Algorithm.RELAY or self._topology is Topology.RING or self._ranks < 4]
+
+    def _all_reduce_sizes(self) -> None:
+        for algorithm in self._algorithms(Operation.ALL_REDUCE):
+            for count in (0, 1, 7, 16 * self._ranks + 3, 1000):
+                self._reduction(algorithm, count)
+
+    def _dispatch_limits(self) -> None:
+        for limit in self._dispatch.limits(Operation.ALL_REDUCE):
+            if limit > LIMIT_BYTES_MAX or self._pure:
+                continue
+            for count in (limit // 4, limit // 4 + 1):
+                self._reduction(self._dispatch.choose(Operation.ALL_REDUCE, 4 * count), count)
+
+    def _types(self) -> None:
+        for dtype in DataType:
+            for op in ReduceOp:
+                self._reduction(Algorithm.TWO_SHOT, 133, dtype, op)
+
+    def _wrap(self) -> None:
+        for _ in range(WRAP_ROUNDS):
+            self._reduction(self._dispatch.choose(Operation.ALL_REDUCE, 256), 64)
+
+    def _reduction(
+        self, algorithm: Algorithm, count: int, dtype: DataType = DataType.FLOAT32, op: ReduceOp = ReduceOp.SUM
+    ) -> None:
+        seed = self._calls
+        source = ctypes.create_string_buffer(count * dtype.bytes + 1)
+        target = ctypes.create_string_buffer(count * dtype.bytes + 1)
+        at, to = ctypes.addressof(source), ctypes.addressof(target)
+        self._reference.fill(seed, self._rank, dtype, op, at, count)
+        self._call(Call(Operation.ALL_REDUCE, algorithm, self._rank, self._ranks, count, dtype), op, at, to)
+        wrong = self._reference.wrong(seed, self._ranks, dtype, op, to, count)
+        if wrong:
+            self._note(
+                f"all_reduce ({algorithm.name.lower()}, {op.name.lower()}) of {count} {dtype.name.lower()}: "
+                f"{wrong} elements are wrong"
+            )
+
+    def _note(self, what: str) -> None:
+        """Keep the first wrong result and go on: a rank that stopped here would leave the others waiting."""
+        self._wrong = self._wrong or what
+
+    def _other_operations(self) -> None:
+        n, count = self._ranks, 37
+        parts = [bytes((r * 31 + i * 7) % 256 for i in range(count)) for r in range(n)]
+        own, everything = parts[self._rank], b"".join(parts)
+        dealt = b"".join(part[::-1] for part in parts)
+        expected: list[tuple[Operation, bytes, bytes]] = [
+            (Operation.ALL_GATHER, own, everything),
+            (Operation.GATHER, own, everything if self._rank == 0 else bytes(n * count)),
+            (Operation.SCATTER, dealt, parts[self._rank][::-1]),
+            (Operation.BROADCAST, parts[0], parts[0]),
+            (Operation.ALL_TO_ALL, own * n, everything),
+            (Operation.BARRIER, b"", b""),
+        ]
+        for operation, data, want in expected:
+            for algorithm in self._algorithms(operation):
+                self._moves(operation, algorithm, data, want, count if data else 0)
+
+    def _moves(self, operation: Operation, algorithm: Algorithm, data: bytes, want: bytes, count: int) -> None:
+        source = ctypes.create_string_buffer(data, len(data) + 1)
+        in_place = operation is Operation.BROADCAST and self._rank == 0
+        target = source if in_place else ctypes.create_string_buffer(len(want) + 1)
+        call = Call(operation, algorithm, self._rank, self._ranks, count, DataType.UINT8)
+        self._call(call, ReduceOp.SUM, ctypes.addressof(source), ctypes.addressof(target))
+        if target.raw[: len(want)] != want:
+            self._note(f"{operation.name.lower()} ({algorithm.name.lower()}) delivered wrong bytes")
+
+    def _call(self, call: Call, op: ReduceOp, source: int, target: int) -> None:
+        self._calls += 1
+        plan = self._engine.prepare(call, op)
+        self._finish(self._engine.execute(plan, source, target), call.operation)
+
+    def _finish(self, status: int, operation: Operation) -> None:
+        while status == AGAIN:
+            if time.monotonic() > self._deadline:
+                waiting_on = self._engine.health().waiting_on
+                raise SelfTestFailed(f"{operation.name.lower()} did not end in time; it waited for rank {waiting_on}")
+            status = self._engine.resume()
+        if status != DONE:
+            raise SelfTestFailed(f"{operation.name.lower()} failed: {self._engine.failure().text}")
+
+    def _probe(self) -> float:
+        algorithm = self._dispatch.choose(Operation.ALL_REDUCE, PROBE_BYTES)
+        count = PROBE_BYTES // 4
+        source, target = (ctypes.create_string_buffer(PROBE_BYTES) for _ in range(2))
+        at, to = ctypes.addressof(source), ctypes.addressof(target)
+        call = Call(Operation.ALL_REDUCE, algorithm, self._rank, self._ranks, count, DataType.FLOAT32)
+        plan = self._engine.prepare(call, ReduceOp.SUM)
+        times = []
+        for _ in range(PROBE_ROUNDS):
+            begun = time.perf_counter()
+            self._finish(self._engine.execute(plan, at, to), Operation.ALL_REDUCE)
+            times.append(time.perf_counter() - begun)
+        self._calls += PROBE_ROUNDS
+        return sorted(times)[len(times) // 2] * 1e6
+
+
+Runner = Callable[[Engine, int, int, Topology, Dispatch, float], SelfTestReport]
+
+
+def run_self_test(
+    engine: Engine, rank: int, ranks: int, topology: Topology, dispatch: Dispatch, deadline: float
+) -> SelfTestReport:
+    """Test an engine that is open on all ranks. SelfTestFailed names what went wrong on this one."""
+    return SelfTest(engine, rank, ranks, topology, dispatch, deadline).run()

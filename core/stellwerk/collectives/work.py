@@ -1,0 +1,110 @@
+"""Calls in order: at once in the caller's thread when nothing is queued, else in a worker thread."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+
+
+class Work:
+    """A call under way. `wait()` raises what the call raised."""
+
+    def __init__(self) -> None:
+        self._finished = threading.Event()
+        self._error: BaseException | None = None
+
+    def done(self) -> bool:
+        """True once the call has ended, well or not."""
+        return self._finished.is_set()
+
+    def exception(self) -> BaseException | None:
+        """What the call raised, if it has ended and raised something."""
+        return self._error if self._finished.is_set() else None
+
+    def wait(self, timeout_s: float | None = None) -> None:
+        """Wait for the end of the call. TimeoutError if it has not ended by then; the call itself goes on."""
+        if not self._finished.wait(timeout_s):
+            raise TimeoutError(f"the call has not ended within {timeout_s} s; it goes on")
+        if self._error is not None:
+            raise self._error
+
+    def run(self, task: Callable[[], None]) -> None:
+        """Execute the task and remember how it ended."""
+        try:
+            task()
+        except BaseException as error:  # noqa: BLE001 - it is raised again by wait(), in the thread that cares
+            self._error = error
+        finally:
+            self._finished.set()
+
+
+class Sequencer:
+    """Runs tasks strictly one after the other, in the order in which they were given."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._turn = threading.Lock()
+        self._news = threading.Condition()
+        self._queue: deque[tuple[Work, Callable[[], None]]] = deque()
+        self._pending = 0
+        self._thread: threading.Thread | None = None
+        self._closing = False
+
+    def enter(self) -> bool:
+        """Take the turn if nothing is queued; then the caller runs its task itself and calls `leave`."""
+        if self._pending:
+            return False
+        return self._turn.acquire(blocking=False)
+
+    def turn(self) -> threading.Lock:
+        """The turn itself, for whoever must wait for it."""
+        return self._turn
+
+    def leave(self) -> None:
+        """Give the turn back."""
+        self._turn.release()
+
+    def run(self, task: Callable[[], None]) -> None:
+        """Run a task now, or after what is queued; returns when it has ended."""
+        if self.enter():
+            try:
+                task()
+            finally:
+                self.leave()
+        else:
+            self.submit(task).wait()
+
+    def submit(self, task: Callable[[], None]) -> Work:
+        """Queue a task for the worker thread, which is started with the first one."""
+        work = Work()
+        with self._news:
+            if self._closing:
+                raise RuntimeError("it is closed")
+            self._queue.append((work, task))
+            self._pending += 1
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._loop, name=self._name, daemon=True)
+                self._thread.start()
+            self._news.notify()
+        return work
+
+    def _loop(self) -> None:
+        while True:
+            with self._news:
+                self._news.wait_for(lambda: self._queue or self._closing)
+                if not self._queue:
+                    return
+                work, task = self._queue.popleft()
+            with self._turn:
+                work.run(task)
+            with self._news:
+                self._pending -= 1
+
+    def close(self) -> None:
+        """Let the queued tasks end, then stop the thread. Whoever closes makes sure that they do end."""
+        with self._news:
+            self._closing = True
+            self._news.notify_all()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
