@@ -93,6 +93,20 @@ class Call:
         self._send({"exec": [str(path)], "argv": list(argv), "env": dict(env), "mark": mark})
         self.replaced = True
 
+    def connect(self, host: str, port: int) -> None:
+        """Replace the command by a TCP connection between its stdin and stdout and that address."""
+        self._send({"connect": [host, port]})
+        self.replaced = True
+
+    def gone(self) -> bool:
+        """Whether the command was ended from outside."""
+        return self._reader.at_eof()
+
+    async def until_gone(self) -> None:
+        """Wait until the command is ended from outside."""
+        while await self._reader.read(1):
+            pass
+
     def need_root(self, message: str, code: int) -> None:
         """Refuse what only root may do."""
         if not self.root:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import os
 import shutil
-import socket
-import struct
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stellwerk.model.errors import BadInput, StellwerkError
 from stellwerk.virtual import hardware, simroot, topologies
-from stellwerk.virtual.cables import CableModel, End
-from stellwerk.virtual.call import Call, serve_call
+from stellwerk.virtual.cables import CableModel, End, Segment
+from stellwerk.virtual.carrier import Carriers
+from stellwerk.virtual.faults import Faults
+from stellwerk.virtual.load import Load
 from stellwerk.virtual.machine import Machine, system_python
 from stellwerk.virtual.reach import Fabric
-from stellwerk.virtual.sshd import NodeSshServer, new_host_key
+from stellwerk.virtual.shimserver import ShimServer
+from stellwerk.virtual.sshd import NodeSshServer, fingerprint, new_host_key
+
+if TYPE_CHECKING:
+    from stellwerk.virtual.shims.perf import Waiting
 
 MAX_SOCKET_PATH = 107
 LAN_SPEED_MBPS = 10_000
@@ -75,9 +78,14 @@ class Cluster:
         networks = {name: machine.network for name, machine in self.machines.items()}
         self.fabric = Fabric(networks, self.cables, self.powered)
         self.ssh: dict[str, NodeSshServer] = {}
-        self._shim_servers: list[asyncio.Server] = []
-        self._calls: set[asyncio.Task[None]] = set()
+        self.shim_servers: dict[str, ShimServer] = {}
         self._address_map: dict[str, str] = {}
+        self.carriers: dict[str, Carriers] = {}
+        self.perf_servers: dict[tuple[str, int], Waiting] = {}
+        self.load = Load(self)
+        self.faults = Faults(self)
+        self.pulled: dict[End, Segment] = {}  # cables that a fault took out, to put them back
+        self.complaints: list[str] = []
 
     async def start(self) -> None:
         """Install and boot every node."""
@@ -87,19 +95,20 @@ class Cluster:
         for machine in self.machines.values():
             machine.install(new_host_key, self._tools())
             self.ssh[machine.name] = NodeSshServer(machine, self.translate)
-            await self._listen_for_shims(machine)
+            self.shim_servers[machine.name] = ShimServer(self, machine)
+            await self.shim_servers[machine.name].start()
         for machine in self.machines.values():
             await self.power_on(machine.name)
+        self.load.start()
 
     async def stop(self) -> None:
         """End everything and leave nothing behind."""
+        await self.faults.stop()
+        await self.load.stop()
         for name in self.machines:
             await self.power_off(name)
-        for server in self._shim_servers:
-            server.close()
-        for task in list(self._calls):
-            task.cancel()
-        await asyncio.gather(*self._calls, return_exceptions=True)
+        for server in self.shim_servers.values():
+            await server.stop()
         for machine in self.machines.values():
             machine.tree.close()
         shutil.rmtree(self.dir, ignore_errors=True)
@@ -120,6 +129,8 @@ class Cluster:
             return
         self.powered.add(name)
         await machine.power_on()
+        self.carriers[name] = Carriers(self, machine)
+        self.carriers[name].open()
         port = await self._listen_for_ssh(machine)
         machine.port = port
         self.network_changed()
@@ -128,8 +139,11 @@ class Cluster:
         """Pull the plug of a node."""
         machine = self.machine(name)
         self.powered.discard(name)
+        if name in self.carriers:
+            self.carriers.pop(name).close()
         if name in self.ssh:
             await self.ssh[name].stop()
+        self.load.forget(name)
         await machine.power_off()
 
     async def reinstall(self, name: str) -> None:
@@ -155,9 +169,15 @@ class Cluster:
 
     def _tools(self) -> dict[str, Path]:
         """What lies in a node's PATH beside python3 and sh."""
-        from stellwerk.virtual.shims import COMMANDS
+        from stellwerk.virtual.shims import COMMANDS, ssh
 
-        return dict.fromkeys(COMMANDS, Path(".shim"))
+        tools = dict.fromkeys(COMMANDS, Path(".shim"))
+        if ssh.client() is None:
+            del tools["ssh"]
+        keygen = shutil.which("ssh-keygen", path="/usr/bin:/bin:/usr/local/bin")
+        if keygen:
+            tools["ssh-keygen"] = Path(keygen)
+        return tools
 
     def translate(self, host: str, port: int) -> tuple[str, int]:
         """Where an address of the simulated networks (or a node's name) is really reached."""
@@ -176,6 +196,7 @@ class Cluster:
             if not machine.reachable and machine.name in self.ssh:
                 self.ssh[machine.name].cut()
         self._write_address_map(self._current_addresses())
+        self.load.update_capacity()
 
     def _update_carriers(self, machine: Machine) -> None:
         for interface in machine.network.interfaces.values():
@@ -216,44 +237,44 @@ class Cluster:
         fresh.write_text(json.dumps(addresses, sort_keys=True) + "\n")
         fresh.replace(target)
 
-    async def _listen_for_shims(self, machine: Machine) -> None:
-        async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            task = asyncio.current_task()
-            assert task is not None
-            self._calls.add(task)
-            try:
-                await self._serve_shim(machine, reader, writer)
-            except (ConnectionError, asyncio.CancelledError):
-                pass  # the command was killed, or the cluster ends
-            finally:
-                self._calls.discard(task)
-                writer.close()
+    def state(self) -> dict[str, Any]:
+        """Everything, for people and for tests."""
+        return {
+            "topology": self.topology,
+            "dir": str(self.dir),
+            "nodes": [self._node_state(machine) for machine in self.machines.values()],
+            "cables": self.cable_list(),
+            "faults": self.faults.listed(),
+            "load_gbps": dict(self.load.asked_gbps),
+            "addresses": dict(self._address_map),
+            "complaints": list(self.complaints),
+        }
 
-        server = await asyncio.start_unix_server(connected, str(machine.dir / "shim.sock"), limit=1024 * 1024)
-        self._shim_servers.append(server)
-
-    async def _serve_shim(self, machine: Machine, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        from stellwerk.virtual.shims import COMMANDS
-
-        line = await reader.readline()
-        if not line or machine.init is None:
-            return
-        request: dict[str, Any] = json.loads(line)
-        command = COMMANDS.get(str(request.get("name")))
-        peer = writer.get_extra_info("socket").getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-        pid = struct.unpack("3i", peer)[0]
-        call = Call(
-            self, machine, {**request, "pid": pid}, root=machine.init.is_root(pid), reader=reader, writer=writer
-        )
-        if command is None:
-            call.err(f"{call.name}: not simulated")
-            call.exit(127)
-            return
-        await serve_call(call, command)
+    def _node_state(self, machine: Machine) -> dict[str, Any]:
+        interfaces: dict[str, Any] = {}
+        for interface in machine.network.interfaces.values():
+            sent, received = self.load.traffic.rates_of((machine.name, interface.name))
+            interfaces[interface.name] = {
+                "mac": interface.mac,
+                "mtu": interface.mtu,
+                "up": interface.admin_up,
+                "carrier": interface.carrier,
+                "addresses": [entry.cidr for entry in interface.addresses],
+                "tx_gbps": round(sent, 2),
+                "rx_gbps": round(received, 2),
+            }
+        return {
+            "name": machine.name,
+            "powered": machine.powered,
+            "reachable": machine.reachable,
+            "boot_id": machine.boot_id,
+            "management_address": machine.management_address,
+            "processes": [list(p.argv) for p in machine.init.processes.values()] if machine.init else [],
+            "interfaces": interfaces,
+        }
 
     def nodes(self) -> list[dict[str, Any]]:
         """What somebody needs to log in, per node."""
-        from stellwerk.virtual.sshd import fingerprint
 
         return [
             {

@@ -34,6 +34,11 @@ class Control:
             "log": self._log,
             "plug": self._plug,
             "unplug": self._unplug,
+            "state": self._state,
+            "load": self._load,
+            "fault.set": self._set_fault,
+            "fault.clear": self._clear_fault,
+            "fault.list": self._list_faults,
             "stop": self._stop,
         }
 
@@ -101,6 +106,30 @@ class Control:
         self.cluster.cables.unplug(parse_end(str(request["end"])))
         self.cluster.network_changed()
         return self.cluster.cable_list()
+
+    async def _state(self, request: Mapping[str, Any]) -> Any:
+        return self.cluster.state()
+
+    async def _load(self, request: Mapping[str, Any]) -> Any:
+        target = str(request["target"])
+        machine = self.cluster.machine(target.partition(":")[0])
+        answer = self.cluster.load.set(target, float(request["gbps"]))
+        for name in ("gpu_pct", "cpu_pct"):
+            if request.get(name) is not None:
+                setattr(machine.metrics.activity, name, min(100.0, max(0.0, float(request[name]))))
+        if request.get("memory_gib") is not None:
+            machine.metrics.activity.memory_kb = int(float(request["memory_gib"]) * 1024**2)
+        return answer
+
+    async def _set_fault(self, request: Mapping[str, Any]) -> Any:
+        parameters = {k: v for k, v in request.items() if k not in ("id", "op", "kind", "node")}
+        return await self.cluster.faults.set(str(request["kind"]), request.get("node"), parameters)
+
+    async def _clear_fault(self, request: Mapping[str, Any]) -> Any:
+        return await self.cluster.faults.clear(str(request["kind"]), request.get("node"))
+
+    async def _list_faults(self, request: Mapping[str, Any]) -> Any:
+        return self.cluster.faults.listed()
 
     async def _stop(self, request: Mapping[str, Any]) -> Any:
         self.stopped.set()

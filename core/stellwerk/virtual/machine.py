@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import shlex
@@ -18,6 +19,7 @@ from stellwerk.model.errors import StellwerkError
 from stellwerk.virtual import hardware, manager, simroot, units
 from stellwerk.virtual.hardware import Hardware
 from stellwerk.virtual.manager import Manager
+from stellwerk.virtual.metrics import Metrics
 from stellwerk.virtual.network import NodeNetwork
 from stellwerk.virtual.process import NodeInit, NodeProcess
 from stellwerk.virtual.tree import Tree
@@ -60,6 +62,7 @@ class Machine:
         self.network = NodeNetwork(self.hardware, lambda key: self.tree.number(f"/proc/sys/{key}"))
         self.manager = Manager(self.network, changed)
         self.units = units.Units(self)
+        self.metrics = Metrics(self)
         self.init: NodeInit | None = None
         self.password = secrets.token_urlsafe(9)
         self.sudo_password = self.password
@@ -67,7 +70,8 @@ class Machine:
         self.sudo_cached = False
         self.disk_full = False
         self.clock_offset_s = 0.0
-        self.management_address = self.hardware.lan_address
+        self.management_address = self.hardware.lan_address  # where people know it to be
+        self.refuse_ssh_until = 0.0  # on the event loop's clock
         self.host_key_private = b""
         self.boot_id = ""
         self.booted_at = 0.0
@@ -163,8 +167,10 @@ class Machine:
         self.boot_id = str(uuid.uuid4())
         self.booted_at = time.monotonic()
         self.sudo_cached = False
+        self.metrics.boot(self.booted_at)
         self.network.reset()
         simroot.write_boot(self.tree, self.hardware, self.boot_id)
+        self.metrics.tick(self.booted_at, time.time())
         self.note("boot")
         await self.units.run_early()
         self.generate_netplan()
@@ -191,6 +197,15 @@ class Machine:
             self.manager.generated = manager.generate(self.root, self.root)
         except ValueError as error:
             self.note(f"netplan generate refused: {error}")
+
+    async def apply_netplan(self) -> None:
+        """What `netplan apply` does, waited for. Without power the next boot does it."""
+        if not self.powered:
+            return
+        self.generate_netplan()
+        self.manager.reload()
+        changed = [p for p in self.manager.profiles.values() if self.manager.active.get(p.interface) != p]
+        await asyncio.gather(*(self.manager.activated(profile) for profile in changed))
 
     async def spawn(
         self,

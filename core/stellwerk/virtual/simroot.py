@@ -109,6 +109,9 @@ def _write_board(tree: Tree) -> None:
 
 
 def _write_devices(tree: Tree, machine: Hardware) -> None:
+    gpu = "pci000f:00/000f:00:00.0/000f:01:00.0"
+    _write_pci(tree, gpu, "0x10de", "0x2e12", "nvidia", width=1)
+    tree.put(f"/sys/devices/{gpu}/class", "0x030200\n")
     for half in machine.halves:
         _write_half(tree, machine, half)
     _write_nic(tree, hardware.MANAGEMENT, 2, machine.management_mac, "0007:01:00.0", "0x10ec", "0x8127", "r8127")

@@ -85,7 +85,8 @@ class Login(asyncssh.SSHServer):
 
     def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
         self._connection = conn
-        if not self._machine.reachable:
+        refused = asyncio.get_running_loop().time() < self._machine.refuse_ssh_until
+        if refused or not self._machine.reachable:
             conn.abort()
             return
         self._server.connections.add(conn)

@@ -6,6 +6,7 @@ Reached under many names. The conversation is JSON lines over the node's Unix so
     <- {"out": text} | {"err": text}
     <- {"ask": "askpass" | "stdin" | "tty", "program", "prompt"}      -> {"line": text or null, "error": text}
     <- {"exec": argv, "env": environment, "mark": number}             becomes that program
+    <- {"connect": [host, port]}                                      becomes a TCP connection
     <- {"exit": code}
 """
 
@@ -91,9 +92,37 @@ def become(message: dict[str, Any]) -> None:
         sys.exit(127)
 
 
+def relay(host: str, port: int) -> int:
+    """Carry bytes between stdin and stdout and a TCP connection until both ways have ended."""
+    import select
+
+    try:
+        remote = socket.create_connection((host, port))
+    except OSError as error:
+        put(2, f"connect to {host} port {port}: {error.strerror}\n")
+        return 1
+    sources = [0, remote.fileno()]
+    while remote.fileno() in sources:
+        for fd in select.select(sources, [], [])[0]:
+            data = os.read(fd, 65536)
+            if not data:
+                sources.remove(fd)
+                if fd == 0:
+                    remote.shutdown(socket.SHUT_WR)
+            elif fd == 0:
+                remote.sendall(data)
+            else:
+                put_bytes(1, data)
+    return 0
+
+
 def put(fd: int, text: str) -> None:
     """Write all of it."""
-    data = text.encode("utf-8", "surrogateescape")
+    put_bytes(fd, text.encode("utf-8", "surrogateescape"))
+
+
+def put_bytes(fd: int, data: bytes) -> None:
+    """Write all of it."""
     while data:
         data = data[os.write(fd, data) :]
 
@@ -128,6 +157,8 @@ def main() -> int:
             stream.flush()
         elif "exec" in message:
             become(message)
+        elif "connect" in message:
+            return relay(*message["connect"])
         elif "exit" in message:
             return int(message["exit"])
     put(2, f"{name}: the simulated machine went away\n")
