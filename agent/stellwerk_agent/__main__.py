@@ -29,6 +29,14 @@ def main(argv: list[str] | None = None) -> int:
         from stellwerk_agent import daemon
 
         return daemon.main(rest)
+    if command == "keeper":
+        from stellwerk_agent import keeper
+
+        return keeper.main(rest)
+    if command == "root":
+        from stellwerk_agent import root
+
+        return root.main(rest)
     sys.stderr.write(USAGE)
     return EXIT_USAGE
 

@@ -28,7 +28,7 @@ import asyncio
 import os
 import shutil
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 MAX_OUTPUT_BYTES = 2 * 1024 * 1024
@@ -66,7 +66,12 @@ def plain_environment() -> dict[str, str]:
 
 
 async def run(
-    argv: Sequence[str], *, timeout_s: float = 10.0, stdin: bytes | None = None, max_output: int = MAX_OUTPUT_BYTES
+    argv: Sequence[str],
+    *,
+    timeout_s: float = 10.0,
+    stdin: bytes | None = None,
+    environment: Mapping[str, str] | None = None,
+    max_output: int = MAX_OUTPUT_BYTES,
 ) -> Result:
     """Run a program to its end. Cancelling or running late ends it with all its children."""
     path = find(argv[0])
@@ -79,7 +84,7 @@ async def run(
             stdin=asyncio.subprocess.PIPE if stdin is not None else asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            env=plain_environment(),
+            env=plain_environment() if environment is None else environment,
             start_new_session=True,
         )
     except OSError as error:

@@ -122,7 +122,7 @@ class Daemon:
         self._registry = Registry()
         self._registry.add("hello", HelloParams, self._hello)
         self._registry.add("agent.stop", Stop, self._stop_by_request)
-        self._services = Services(options, self._me, self._hash, self.stop)
+        self._services = Services(options, self._me, self.stop)
         self._services.register(self._registry)
 
     def stop(self, why: str) -> None:

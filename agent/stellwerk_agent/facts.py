@@ -23,7 +23,7 @@ TOOLS = (
 )  # fmt: skip
 
 SudoState = Callable[[], Awaitable[Sudo]]
-ReadNetplan = Callable[[], Awaitable[dict[str, str] | None]]
+ReadNetplan = Callable[[], Awaitable["dict[str, str] | str"]]
 
 
 async def read_facts(
@@ -144,9 +144,12 @@ async def _with_ethtool(reader: Reader, devices: list[NetDevice]) -> list[NetDev
 async def _netplan(reader: Reader, sudo: Sudo, as_root: ReadNetplan) -> tuple[NetplanFile, ...]:
     """The netplan files; those that only root may read through root, where that needs no question."""
     files = await asyncio.to_thread(net.read_netplan, reader)
-    if all(file.text is not None for file in files) or sudo.state not in ("root", "nopasswd"):
+    if all(file.text is not None for file in files):
+        return files
+    if sudo.state not in ("root", "nopasswd") and not sudo.unlocked:
         return files
     texts = await as_root()
-    if texts is None:
+    if isinstance(texts, str):
+        reader.note("netplan files that only root may read", texts)
         return files
     return tuple(replace(f, text=texts[f.path], why=None) if f.path in texts else f for f in files)

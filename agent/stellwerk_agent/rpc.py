@@ -143,11 +143,24 @@ class Connection:
             return await self._reader.readuntil(b"\n")
         except asyncio.IncompleteReadError:
             return None  # the end; an unfinished line is no message
-        except asyncio.LimitOverrunError:
+        except asyncio.LimitOverrunError as error:
             self._put(wire.failure(None, wire.PARSE_ERROR, f"a line is longer than {wire.MAX_LINE_BYTES} bytes"))
-            return None
+            return await self._skip_line(error.consumed)
         except ConnectionError:
             return None
+
+    async def _skip_line(self, size: int) -> bytes | None:
+        """Drop the rest of a line that is too long, without keeping it; an empty line, or None at the end."""
+        while True:
+            if not await self._reader.read(size):
+                return None
+            try:
+                await self._reader.readuntil(b"\n")
+                return b"\n"
+            except asyncio.LimitOverrunError as error:
+                size = error.consumed
+            except (asyncio.IncompleteReadError, ConnectionError):
+                return None
 
     def _take(self, line: bytes) -> None:
         try:

@@ -2,7 +2,8 @@
 
 Requests carry an integer `id`. While a request runs, its agent may send notifications `progress` with
 `{"id": <request id>, "data": …}`; the desktop may send a notification `cancel` with `{"id": <request id>}`.
-Subscriptions send notifications with their own method name (`sample`).
+Subscriptions send notifications with their own method name (`sample`). Any request may hold `deadline_s` among its
+parameters: the agent ends the call then and answers with a `deadline` error.
 
 Methods (parameters -> result; results are the dataclasses of `stellwerk.model`, in wire form):
 
@@ -10,7 +11,7 @@ Methods (parameters -> result; results are the dataclasses of `stellwerk.model`,
     facts            {}                                                   -> NodeFacts
     hear             {seconds, netdevs|null, token, bring_up}             -> HearReport      (progress: HearReport)
     sample.latest    {}                                                   -> Sample
-    sample.history   {after_sequence}                                     -> {samples: [Sample]}
+    sample.history   {after_sequence}                                     -> {samples: [Sample]}  (an hour at most)
     sample.subscribe {rate_hz}                                            -> {rate_hz}        (notifications: sample)
     sample.unsubscribe {}                                                 -> {}
     verify.ping      {destination, netdev|null, payload_bytes, count, dont_fragment, timeout_s} -> PingResult
@@ -32,11 +33,11 @@ Methods (parameters -> result; results are the dataclasses of `stellwerk.model`,
     mesh.verify      {aliases}                                            -> {results: {alias: error|null}}
     mesh.remove      {}                                                   -> {removed: [path]}
     address.map      {addresses: [str]}                                   -> {addresses: {fabric: dial}}
-    job.start        {name, argv, env, cwd|null}                          -> JobStatus
+    job.start        {name, argv, env, cwd|null, lifetime_s|null}         -> JobStatus
     job.stop         {job_id, grace_s}                                    -> JobStatus
     job.status       {job_id}                                             -> JobStatus
     job.list         {}                                                   -> {jobs: [JobStatus]}
-    job.log          {job_id, offset, limit}                              -> {offset, text, end}
+    job.log          {job_id, offset, limit}                              -> {offset, text, end, size}
     files.list|read|write|remove {path, …}   (the agent's own directory only)
     lock.take        {desktop, force}                                     -> {holder}
     lock.release     {desktop}                                            -> {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -12,8 +12,10 @@ from unit.agent import spark_tree
 
 
 @pytest.fixture
-def node(tmp_path: Path) -> Iterator[Node]:
+async def node(tmp_path: Path) -> AsyncIterator[Node]:
     found = Node(tmp_path)
     spark_tree.build(found.root)
     yield found
+    for desktop in found.desktops:
+        await desktop.drop()
     found.end()

@@ -6,6 +6,7 @@ import asyncio
 import json
 import signal
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ class Node:
         self.command = [sys.executable, "-m", "stellwerk_agent"]
         self.extra_environment: dict[str, str] = {"PYTHONPATH": SOURCES}
         self.options = ["--root", str(self.root)]
+        self.desktops: list[Desktop] = []
 
     @property
     def state_dir(self) -> Path:
@@ -82,7 +84,19 @@ class Node:
                 process.send_signal(signal.SIGKILL)
             except psutil.NoSuchProcess:
                 continue
-        psutil.wait_procs(left, timeout=5)
+        # Orphans wait as zombies until init gets to them: those have ended, too.
+        until = time.monotonic() + 5
+        while any(is_alive(process) for process in left):
+            assert time.monotonic() < until, "a process does not end"
+            time.sleep(0.01)
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """Whether the process still runs; a zombie does not."""
+    try:
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
 
 
 class Desktop:
@@ -111,7 +125,9 @@ class Desktop:
         )
         assert process.stdout is not None
         line = await asyncio.wait_for(process.stdout.readline(), 30)
-        return cls(process, json.loads(line))
+        desktop = cls(process, json.loads(line))
+        node.desktops.append(desktop)
+        return desktop
 
     async def send(self, data: bytes) -> None:
         assert self.process.stdin is not None
@@ -162,6 +178,14 @@ class Desktop:
         code = await asyncio.wait_for(self.process.wait(), 10)
         await self._reader
         return code
+
+    async def drop(self) -> None:
+        """Vanish without a word, when the test has not hung up."""
+        if self.process.returncode is None:
+            self.process.kill()
+        await self.process.wait()
+        await self._reader
+        self.process._transport.close()  # type: ignore[attr-defined]
 
 
 async def eventually(condition: Callable[[], bool | Awaitable[bool]], timeout_s: float = 15) -> None:

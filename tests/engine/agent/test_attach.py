@@ -144,7 +144,9 @@ async def test_a_state_directory_that_cannot_be_made_is_said_in_words(node: Node
 
 
 async def test_without_room_for_files_attach_says_so(node: Node) -> None:
-    limit = "import resource, os, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); os.execv(sys.argv[1], sys.argv[1:])"
+    limit = (
+        "from resource import *; import os, sys; setrlimit(RLIMIT_FSIZE, (0, 0)); os.execv(sys.argv[1], sys.argv[1:])"
+    )
     (node.root / "etc/machine-id").unlink()  # so that the agent must keep a random one, and cannot
     node.command = [sys.executable, "-c", limit, *node.command]
     desktop = await Desktop.attach(node)
