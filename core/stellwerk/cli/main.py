@@ -10,7 +10,17 @@ import click
 from stellwerk import __version__
 
 # name -> (module, attribute). A module adds its command here and nowhere else.
-COMMANDS: dict[str, tuple[str, str]] = {}
+COMMANDS: dict[str, tuple[str, str]] = {
+    "virtual": ("stellwerk.cli.virtual", "virtual"),
+    "discover": ("stellwerk.cli.nodes", "discover"),
+    "pair": ("stellwerk.cli.nodes", "pair"),
+    "facts": ("stellwerk.cli.nodes", "facts"),
+    "unpair": ("stellwerk.cli.nodes", "unpair"),
+    "cables": ("stellwerk.cli.network", "cables"),
+    "plan": ("stellwerk.cli.network", "plan"),
+    "apply": ("stellwerk.cli.network", "apply"),
+    "undo": ("stellwerk.cli.network", "undo"),
+}
 
 
 class LazyGroup(click.Group):

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stellwerk.model.errors import ApplyFailed, ConnectionFailed
+from stellwerk.model.errors import ApplyFailed, BadInput, ConnectionFailed
 from stellwerk.model.guard import GuardState, GuardStatus, PingResult
 from stellwerk.model.plan import FileChange, NodePlan, Plan
 from stellwerk.setup.apply import Apply, ApplyEvent, Resume, unfinished_plans
 from stellwerk.setup.journal import Journal
+from stellwerk.setup.undo import applied_plans, undo_plan
 from stellwerk.wire import to_wire
 
 METHODS = (
@@ -304,3 +305,13 @@ async def _run_or_die(three: Plan, nodes: dict[str, SimulatedGuard], journal: Jo
 
 class _Killed(BaseException):
     """The desktop's process ends here."""
+
+
+async def test_the_newest_applied_plan_can_be_taken_back_and_no_other(tmp_path: Path) -> None:
+    nodes, journal = guards("a", "b"), Journal(tmp_path / "j")
+    await Apply(plan(), nodes, journal).run()
+    with pytest.raises(BadInput, match="that is p1"):
+        await undo_plan("p0", nodes, journal)
+    outcome = await undo_plan("p1", nodes, journal)
+    assert {n.configuration for n in outcome.nodes} == {"old"} and sides(nodes) == {False}
+    assert applied_plans(journal) == [] and journal.unfinished() == []

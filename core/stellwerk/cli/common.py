@@ -1,0 +1,91 @@
+"""What every command shares: the console, how errors are shown, exit codes, the session of a cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import json
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from stellwerk.model.errors import Cancelled, StellwerkError
+from stellwerk.wire import to_wire
+
+DONE, FINDINGS, ERROR = 0, 1, 2
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+
+def plain(text: object) -> str:
+    """Text from a machine, safe for rich: no markup, no control characters."""
+    clean = "".join(c if c.isprintable() or c == "\n" else "�" for c in str(text))
+    return escape(clean)
+
+
+def command(function: Callable[P, Coroutine[Any, Any, int | None]]) -> Callable[P, None]:
+    """Run an async command; its number is the exit code, and a `StellwerkError` becomes one message."""
+
+    @functools.wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            code = asyncio.run(function(*args, **kwargs))
+        except Cancelled as error:
+            err.print(f"[yellow]Cancelled.[/] {plain(error)}")
+            code = ERROR
+        except StellwerkError as error:
+            show_error(error)
+            code = ERROR
+        except KeyboardInterrupt:
+            err.print("[yellow]Cancelled.[/]")
+            code = ERROR
+        sys.exit(code or DONE)
+
+    return run
+
+
+def show_error(error: StellwerkError) -> None:
+    """The command line's one place for errors."""
+    head = f"{plain(error.node)}: {plain(error.what)}" if error.node else plain(error.what)
+    err.print(f"[red]Error[/] {head}")
+    if error.why:
+        err.print(f"  why   {plain(error.why)}")
+    if error.remedy:
+        err.print(f"  do    {plain(error.remedy)}")
+
+
+def write_json(path: str, data: Any) -> None:
+    """Dataclasses as JSON to a file, or to standard output for `-`."""
+    text = json.dumps(to_wire(data), indent=2, ensure_ascii=False)
+    if path == "-":
+        click.echo(text)
+        return
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text + "\n", encoding="utf-8")
+
+
+def table(*heads: str, title: str = "") -> Table:
+    """A table in the product's plain style."""
+    made = Table(title=title or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for head in heads:
+        made.add_column(head, overflow="fold")
+    return made
+
+
+cluster_option = click.option(
+    "--cluster", "cluster_name", metavar="NAME", help="Which cluster, when there is more than one."
+)
+json_option = click.option(
+    "--json", "json_path", metavar="FILE", help="Write the result as JSON to FILE, or to standard output for -."
+)

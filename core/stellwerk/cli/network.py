@@ -1,0 +1,283 @@
+"""`stellwerk cables | plan | apply | undo`: the network of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from stellwerk.cli.common import (
+    DONE,
+    ERROR,
+    FINDINGS,
+    cluster_option,
+    command,
+    err,
+    json_option,
+    out,
+    plain,
+    table,
+    write_json,
+)
+from stellwerk.cli.nodes import connected
+from stellwerk.cli.prompting import TerminalPrompts, password_option
+from stellwerk.fabric.netplan import diff
+from stellwerk.model.errors import ConnectionFailed
+from stellwerk.model.fabric import TopologyKind
+from stellwerk.model.finding import Severity
+from stellwerk.model.plan import FileChange, Plan
+from stellwerk.setup.apply import Apply, ApplyEvent, ApplyOutcome, Resume, unfinished_plans
+from stellwerk.setup.look import Look, take_look
+from stellwerk.setup.planning import build_plan
+from stellwerk.setup.store import ClusterStore
+
+topology_option = click.option(
+    "--topology",
+    type=click.Choice([k.value for k in TopologyKind if k not in (TopologyKind.UNKNOWN, TopologyKind.MIXED)]),
+    help="The shape to aim at; without it the recommended one.",
+)
+
+
+@click.command()
+@cluster_option
+@topology_option
+@click.option("--seconds", default=3.0, show_default=True, help="How long the machines call each other.")
+@click.option("--bring-up", is_flag=True, help="Bring interfaces that are down up for the test, and put them back.")
+@json_option
+@password_option
+@command
+async def cables(
+    cluster_name: str | None,
+    topology: str | None,
+    seconds: float,
+    bring_up: bool,
+    json_path: str | None,
+    password_file: Any,
+) -> int:
+    """Which port goes where, found out by asking, and what is wrong in one sentence per movement of a hand."""
+    from stellwerk.setup.session import ClusterSession
+
+    folder = ClusterStore().find(cluster_name)
+    async with ClusterSession.open(folder) as session:
+        errors = await connected(session)
+        if not session.ready:
+            return ERROR
+        if password_file is not None:
+            await session.unlock_sudo(TerminalPrompts(password_file=password_file))
+        wanted = TopologyKind(topology) if topology else None
+        look = await take_look(session, wanted, hear_s=seconds, bring_up=bring_up)
+    if json_path:
+        write_json(json_path, cables_data(look))
+    if json_path != "-":
+        show_cables(look)
+    return ERROR if errors else FINDINGS if look.worst is Severity.BAD else DONE
+
+
+def cables_data(look: Look) -> dict[str, Any]:
+    """The cabling as data."""
+    return {
+        "topology": look.topology,
+        "recommendation": look.recommendation,
+        "wanted": look.wanted,
+        "findings": look.cable_findings,
+        "notes": look.notes,
+    }
+
+
+def show_cables(look: Look) -> None:
+    """The cabling as tables and sentences."""
+    cabling = look.topology.cabling
+    rows = table("From", "To", "Speed")
+    for cable in cabling.cables:
+        speed = f"{cable.speed_mbps // 1000} Gb/s" if cable.speed_mbps else "not available"
+        rows.add_row(plain(cable.a), plain(cable.b), speed)
+    for link in cabling.switch_links:
+        where = f"{link.switch} {link.switch_port or ''}".strip()
+        rows.add_row(plain(link.port), plain(where), "")
+    for ref, host in cabling.foreign:
+        rows.add_row(plain(ref), plain(f"{host} (not of this cluster; left alone)"), "")
+    out.print(rows)
+    for ref, why in cabling.unheard:
+        out.print(f"[yellow]cannot be heard[/] {plain(ref)}: {plain(why)}")
+    shape = look.topology.kind.value + (
+        "" if look.topology.direct_certain else " (or a switch that does not name itself)"
+    )
+    out.print(f"Topology: [bold]{plain(shape)}[/], order {plain(' – '.join(look.topology.order))}")
+    for note in (*look.topology.notes, *look.notes):
+        out.print(f"  {plain(note)}", style="dim")
+    for finding in look.cable_findings:
+        colour = {"bad": "red", "warn": "yellow", "info": "blue"}[finding.severity.value]
+        out.print(f"[{colour}]{finding.severity.value:4}[/] {plain(finding.title)} {plain(finding.meaning)}")
+        for number, step in enumerate(finding.steps, 1):
+            out.print(f"     {number}. {plain(step)}")
+
+
+@click.command()
+@cluster_option
+@topology_option
+@click.option("--mtu", type=click.IntRange(576, 9216), default=None, help="Default 9000.")
+@click.option("--pool", default=None, metavar="CIDR", help="Take the subnets out of this range.")
+@click.option("--diff", "with_diff", is_flag=True, help="Show what changes in every file.")
+@json_option
+@command
+async def plan(
+    cluster_name: str | None,
+    topology: str | None,
+    mtu: int | None,
+    pool: str | None,
+    with_diff: bool,
+    json_path: str | None,
+) -> int:
+    """What would be changed. Nothing is."""
+    from stellwerk.setup.session import ClusterSession
+
+    folder = ClusterStore().find(cluster_name)
+    async with ClusterSession.open(folder) as session:
+        if await connected(session):
+            return ERROR
+        look = await take_look(session, TopologyKind(topology) if topology else None)
+        made = build_plan(session.cluster, look, mtu=mtu, pool=pool)
+    if json_path:
+        write_json(json_path, made)
+    if json_path != "-":
+        show_plan(made, with_diff=with_diff)
+    return DONE
+
+
+def show_plan(made: Plan, *, with_diff: bool = False) -> None:
+    """The plan as a table, its warnings, and its diffs when wanted."""
+    rows = table("Machine", "Port", "Half", "Interface", "To", "Address now", "Planned", "MTU")
+    for node in made.nodes:
+        for i, row in enumerate(node.rows):
+            mtu = (
+                f"{row.mtu_now} → {row.mtu_then}"
+                if row.mtu_then and row.mtu_then != row.mtu_now
+                else str(row.mtu_now or "")
+            )
+            rows.add_row(
+                plain(node.node) if i == 0 else "",
+                str(row.port),
+                row.half,
+                plain(row.netdev),
+                plain(row.peer or ""),
+                plain(", ".join(row.now) or "no address"),
+                plain(row.then or "") if row.changed else "as it is",
+                mtu,
+            )
+    out.print(rows)
+    for warning in made.warnings:
+        out.print(f"[yellow]warn[/] {plain(warning)}")
+    for note in made.notes:
+        out.print(f"  {plain(note)}", style="dim")
+    for node in made.nodes:
+        summary = "nothing to change" if not node.changes else ", ".join(_summary(c) for c in node.changes[:6])
+        more = f" and {len(node.changes) - 6} more" if len(node.changes) > 6 else ""
+        out.print(f"{plain(node.node)}: {plain(summary)}{more}")
+        if with_diff:
+            for change in node.changes:
+                if isinstance(change, FileChange):
+                    out.print(plain(diff(change)), style="dim")
+
+
+def _summary(change: Any) -> str:
+    return str(
+        getattr(change, "path", None) or getattr(change, "key", None) or getattr(change, "name", None) or change.kind
+    )
+
+
+def print_event(event: ApplyEvent) -> None:
+    """One line per event of an apply."""
+    left = f" ({event.lease_left_s:.0f} s left)" if event.lease_left_s is not None and event.state == "holding" else ""
+    err.print(f"{plain(event.node or '·'):12} {event.state}{left} {plain(event.text)}", style="dim")
+
+
+def show_outcome(outcome: ApplyOutcome) -> int:
+    """Say on which configuration every node is; the exit code."""
+    for node in outcome.nodes:
+        out.print(f"{plain(node.node)}: {node.configuration} configuration {plain(node.why)}".rstrip())
+    if outcome.applied:
+        out.print("[green]Applied and confirmed on every machine.[/]")
+        return DONE
+    if outcome.settled:
+        out.print(f"[red]Not applied.[/] Every machine is on its old configuration. {plain(outcome.why)}")
+    else:
+        out.print(f"[yellow]Not finished.[/] {plain(outcome.why)} Run this command again when the machine is back.")
+    return ERROR
+
+
+async def finish_open_plans(session: Any, on_event: Callable[[ApplyEvent], None] = print_event) -> list[ApplyOutcome]:
+    """End what an earlier run left open, before anything new begins."""
+    outcomes = []
+    for left in unfinished_plans(session.folder.journal):
+        err.print(f"An earlier run left plan {plain(left.plan_id)} open; it is ended first.")
+        outcomes.append(await Resume(left, session.links, session.folder.journal, on_event).run())
+    return outcomes
+
+
+@click.command()
+@cluster_option
+@topology_option
+@click.option("--mtu", type=click.IntRange(576, 9216), default=None)
+@click.option("--pool", default=None, metavar="CIDR")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@password_option
+@json_option
+@command
+async def apply(
+    cluster_name: str | None,
+    topology: str | None,
+    mtu: int | None,
+    pool: str | None,
+    yes: bool,
+    password_file: Any,
+    json_path: str | None,
+) -> int:
+    """Make the plan, show it, and apply it to every machine or to none. Ctrl-C rolls back."""
+    from stellwerk.setup.session import ClusterSession
+
+    folder = ClusterStore().find(cluster_name)
+    with folder.lock():
+        async with ClusterSession.open(folder) as session:
+            if await connected(session):
+                return ERROR
+            for ended in await finish_open_plans(session):
+                if not ended.settled:
+                    return show_outcome(ended)
+            await session.unlock_sudo(TerminalPrompts(password_file=password_file))
+            look = await take_look(session, TopologyKind(topology) if topology else None)
+            made = build_plan(session.cluster, look, mtu=mtu, pool=pool)
+            show_plan(made)
+            if made.empty:
+                return DONE
+            if not yes and not click.confirm("Apply this?"):
+                return DONE
+            outcome = await Apply(made, session.links, folder.journal, print_event).run()
+            await session.forget_sudo()
+    if json_path:
+        write_json(json_path, outcome)
+    return show_outcome(outcome)
+
+
+@click.command()
+@click.argument("plan_id")
+@cluster_option
+@password_option
+@command
+async def undo(plan_id: str, cluster_name: str | None, password_file: Any) -> int:
+    """Take back a confirmed plan on all its machines."""
+    from stellwerk.setup.session import ClusterSession
+    from stellwerk.setup.undo import undo_plan
+
+    folder = ClusterStore().find(cluster_name)
+    with folder.lock():
+        async with ClusterSession.open(folder) as session:
+            if await connected(session):
+                raise ConnectionFailed(
+                    "a plan is taken back on all machines or on none", remedy="Connect all of them first"
+                )
+            await session.unlock_sudo(TerminalPrompts(password_file=password_file))
+            outcome = await undo_plan(plan_id, session.links, folder.journal, print_event)
+    for node in outcome.nodes:
+        out.print(f"{plain(node.node)}: {node.configuration} configuration {plain(node.why)}")
+    return DONE if outcome.settled else ERROR

@@ -1,0 +1,187 @@
+"""`stellwerk discover | pair | facts | unpair`: the machines of a cluster."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from stellwerk.cli.common import (
+    DONE,
+    ERROR,
+    FINDINGS,
+    cluster_option,
+    command,
+    err,
+    json_option,
+    out,
+    plain,
+    show_error,
+    table,
+    write_json,
+)
+from stellwerk.cli.prompting import TerminalPrompts, accept_option, password_option
+from stellwerk.model.errors import StellwerkError
+from stellwerk.model.facts import NodeFacts
+from stellwerk.model.units import gibibytes_from_kb, link_speed
+from stellwerk.setup.store import ClusterFolder, ClusterStore
+
+
+@click.command()
+@click.option("--seconds", default=3.0, show_default=True, help="How long to listen.")
+@json_option
+@command
+async def discover(seconds: float, json_path: str | None) -> int:
+    """Machines that announce SSH on this network (mDNS)."""
+    from stellwerk.remote.find import Finder
+
+    async with Finder.open() as finder:
+        await asyncio.sleep(seconds)
+        machines = finder.machines
+    if json_path:
+        write_json(json_path, {"machines": machines})
+    if json_path != "-":
+        rows = table("Machine", "Addresses")
+        for machine in machines:
+            rows.add_row(plain(machine.name), plain(", ".join(machine.addresses)))
+        out.print(rows if machines else "No machine answered. Give the address: stellwerk pair HOST")
+    return DONE
+
+
+@click.command()
+@click.argument("hosts", nargs=-1, required=True)
+@cluster_option
+@click.option("--name", default=None, help="Name of a new cluster.")
+@click.option(
+    "--ssh-config", type=click.Path(dir_okay=False, path_type=Path), default=None, help="Default: ~/.ssh/config"
+)
+@password_option
+@accept_option
+@json_option
+@command
+async def pair(
+    hosts: tuple[str, ...],
+    cluster_name: str | None,
+    name: str | None,
+    ssh_config: Path | None,
+    password_file: Path | None,
+    accept: tuple[str, ...],
+    json_path: str | None,
+) -> int:
+    """Trust machines, log in once, install key and agent. HOST may be host, user@host:port, ssh://… or an alias."""
+    from stellwerk.remote import parse_target
+    from stellwerk.setup.session import ClusterSession
+
+    config = ssh_config or Path.home() / ".ssh" / "config"
+    targets = [parse_target(host, config if config.exists() else None) for host in hosts]
+    folder = _folder_for(cluster_name, name)
+    prompts = TerminalPrompts(password_file=password_file, accept=frozenset(accept))
+    with folder.lock():
+        async with ClusterSession.open(folder) as session:
+            session.on_state(lambda node, state, why: err.print(f"{plain(node)}: {state.value}", style="dim"))
+            names = [session.add(target).name for target in targets]
+            results = await session.pair(prompts, names)
+    for error in results.values():
+        if error is not None:
+            show_error(error)
+    good = [n for n, error in results.items() if error is None]
+    if json_path:
+        write_json(json_path, {"cluster": folder.path.name, "ready": good, "failed": sorted(set(results) - set(good))})
+    if json_path != "-":
+        out.print(f"Ready: {plain(', '.join(good) or 'none')}   (cluster {plain(folder.path.name)})")
+    return DONE if len(good) == len(results) else ERROR
+
+
+def _folder_for(cluster_name: str | None, new_name: str | None) -> ClusterFolder:
+    store = ClusterStore()
+    if new_name is not None or (cluster_name is None and not store.all()):
+        folder, _ = store.create(new_name or "cluster")
+        return folder
+    return store.find(cluster_name)
+
+
+async def connected(session: Any) -> list[StellwerkError]:
+    """Connect to all machines; the errors of those that cannot be reached are shown and returned."""
+    results: dict[str, StellwerkError | None] = await session.connect()
+    errors = [error for error in results.values() if error is not None]
+    for error in errors:
+        show_error(error)
+    return errors
+
+
+@click.command()
+@cluster_option
+@json_option
+@command
+async def facts(cluster_name: str | None, json_path: str | None) -> int:
+    """What the machines say about themselves."""
+    from stellwerk.setup.session import ClusterSession
+
+    folder = ClusterStore().find(cluster_name)
+    async with ClusterSession.open(folder) as session:
+        errors = await connected(session)
+        found = await session.facts() if session.ready else {}
+    if json_path:
+        write_json(json_path, {"nodes": found})
+    if json_path != "-":
+        out.print(facts_table(found))
+    return ERROR if errors else DONE
+
+
+def facts_table(found: dict[str, NodeFacts]) -> Any:
+    """One row per machine; what is not there is said, not drawn as zero."""
+    rows = table("Machine", "Product", "System", "GPU", "Memory", "Network devices", "RDMA", "Root")
+    for name, fact in found.items():
+        gpu = fact.gpus[0] if fact.gpus else None
+        wired = [d for d in fact.netdevs if d.kind == "ethernet"]
+        rows.add_row(
+            plain(name),
+            plain(fact.product or "not available"),
+            plain(" ".join(p for p in (fact.os_name, fact.kernel) if p) or "not available"),
+            plain(f"{gpu.name}, driver {gpu.driver}" if gpu else fact.gpu_note or "not available"),
+            gibibytes_from_kb(fact.memory.total_kb),
+            plain("\n".join(f"{d.name} {link_speed(d.speed_mbps) if d.carrier else 'no carrier'}" for d in wired)),
+            plain("\n".join(f"{r.name} {r.state or ''}" for r in fact.rdma) or fact.rdma_note or "none"),
+            plain(fact.sudo.state),
+        )
+    return rows
+
+
+@click.command()
+@click.argument("nodes", nargs=-1)
+@cluster_option
+@click.option("--all", "everything", is_flag=True, help="All machines, and forget the cluster.")
+@click.option(
+    "--forget-unreachable", is_flag=True, help="Forget a machine that cannot be reached; says what stays there."
+)
+@command
+async def unpair(nodes: Sequence[str], cluster_name: str | None, everything: bool, forget_unreachable: bool) -> int:
+    """Take machines out of the cluster: key, agent and state are removed from them."""
+    from stellwerk.setup.session import ClusterSession
+
+    store = ClusterStore()
+    folder = store.find(cluster_name)
+    code = DONE
+    with folder.lock():
+        async with ClusterSession.open(folder) as session:
+            names = (
+                [n.name for n in session.cluster.nodes] if everything else [session.cluster.node(n).name for n in nodes]
+            )
+            for name in names:
+                try:
+                    report = await session.unpair(name, forget_unreachable=forget_unreachable)
+                except StellwerkError as error:
+                    show_error(error)
+                    code = ERROR
+                    continue
+                out.print(f"{plain(name)}: removed {plain(', '.join(report.removed) or 'nothing, nothing was there')}")
+                if report.left:
+                    out.print(f"  [yellow]still there[/] {plain('; '.join(report.left))}")
+                    code = max(code, FINDINGS)
+            empty = not session.cluster.nodes
+    if everything and empty and code != ERROR:
+        store.remove(folder)
+    return code

@@ -1,0 +1,113 @@
+"""Questions on the terminal: host keys and passwords. A script's secrets come from a file, never from argv."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+
+from stellwerk.cli.common import err, plain
+from stellwerk.model.errors import BadInput
+from stellwerk.remote.prompts import PasswordQuestion
+from stellwerk.remote.trust import HostKeyQuestion
+
+MAX_SECRET_FILE = 10_000
+
+
+class TerminalPrompts:
+    """Asks a person. Without a terminal every answer is *no*."""
+
+    def __init__(self, *, password_file: Path | None = None, accept: frozenset[str] = frozenset()) -> None:
+        self._password = _read_secret(password_file) if password_file is not None else None
+        self._accept = accept
+        self._used: set[str] = set()
+
+    async def confirm_host_key(self, question: HostKeyQuestion) -> bool:
+        """Show the fingerprint and how to see the same on the machine; `yes` has to be typed out."""
+        if question.key.fingerprint in self._accept:
+            return True
+        err.print(
+            f"\n{plain(question.node)} ({plain(question.host)}) has never been seen. Its {question.key.kind} key:"
+        )
+        err.print(f"  [bold]{plain(question.key.fingerprint)}[/]")
+        err.print(f"On the machine itself, this shows the same: [bold]{plain(question.command)}[/]")
+        if not sys.stdin.isatty():
+            err.print("No terminal to ask on: not trusted. Give the fingerprint with --accept-host-key.")
+            return False
+        answer = await asyncio.to_thread(input, "Is it the same? Type yes: ")
+        return answer.strip().lower() in ("yes", "ja")
+
+    async def password(self, question: PasswordQuestion) -> str | None:
+        return await self._secret(question, f"Password for {question.user}@{question.host}")
+
+    async def sudo_password(self, question: PasswordQuestion) -> str | None:
+        return await self._secret(question, f"sudo password for {question.user} on {question.node}")
+
+    async def _secret(self, question: PasswordQuestion, text: str) -> str | None:
+        if question.why:
+            err.print(f"{plain(question.node)}: {plain(question.why)}")
+        if self._password is not None:
+            # A file has one answer: giving it again after a refusal would only lock the account.
+            key = f"{question.node} {text}"
+            if key in self._used:
+                return None
+            self._used.add(key)
+            return self._password
+        if not sys.stdin.isatty():
+            err.print(f"{plain(question.node)}: a password is needed and there is no terminal. Use --password-file.")
+            return None
+        typed = await asyncio.to_thread(getpass.getpass, f"{question.prompt or text}: ")
+        return typed or None
+
+
+@dataclass(slots=True)
+class KnownAnswers:
+    """Answers for machines whose secrets and fingerprints the program itself made: the virtual cluster's."""
+
+    passwords: Mapping[str, str]
+    sudo_passwords: Mapping[str, str]
+    fingerprints: frozenset[str]
+    _asked: set[str] = field(default_factory=set)
+
+    async def confirm_host_key(self, question: HostKeyQuestion) -> bool:
+        return question.key.fingerprint in self.fingerprints
+
+    async def password(self, question: PasswordQuestion) -> str | None:
+        return self._once("login", question, self.passwords)
+
+    async def sudo_password(self, question: PasswordQuestion) -> str | None:
+        return self._once("sudo", question, self.sudo_passwords)
+
+    def _once(self, kind: str, question: PasswordQuestion, known: Mapping[str, str]) -> str | None:
+        """The same wrong answer is not given twice."""
+        if question.attempt > 1:
+            return None
+        return known.get(question.node)
+
+
+def _read_secret(path: Path) -> str:
+    try:
+        mode = path.stat().st_mode & 0o077
+        text = path.read_text("utf-8")[:MAX_SECRET_FILE]
+    except OSError as error:
+        raise BadInput(
+            f"{path} cannot be read", why=error.strerror or str(error), remedy="Name a readable file"
+        ) from error
+    if mode:
+        raise BadInput(f"{path} can be read by others", why="it holds a password", remedy=f"chmod 600 {path}")
+    return text.rstrip("\r\n")
+
+
+password_option = click.option(
+    "--password-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A file (mode 0600) with the password, for machines where nobody can type it.",
+)
+accept_option = click.option(
+    "--accept-host-key", "accept", multiple=True, metavar="SHA256:…", help="A fingerprint that was compared already."
+)
