@@ -167,6 +167,8 @@ def _options(
         "agent_path": None,
         "agent_forwarding": False,
         "gss_host": None,
+        "x509_trusted_certs": None,
+        "x509_trusted_cert_paths": [],
         "preferred_auth": [*methods, "password", "keyboard-interactive"],
         "login_timeout": 0,  # ours counts, because it can wait for a person
         "keepalive_interval": deadlines.keepalive_s,

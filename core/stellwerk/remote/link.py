@@ -32,6 +32,9 @@ log = logging.getLogger("stellwerk.remote.link")
 T = TypeVar("T")
 StateCallback = Callable[[LinkState, str], None]
 
+# A connection that was lost sooner than this after it stood gets no fresh start: an agent that dies again and again, or
+# two desktops with different builds that replace each other's, must not do so several times a second.
+_STABLE_S = 20.0
 # A machine that boots answers SSH before it lets users in; a link that worked before is not given up for that.
 _REFUSALS_WHILE_RECONNECTING = 6
 
@@ -177,21 +180,26 @@ class NodeLink:
 
     async def _keep(self, session: Session) -> None:
         """Watch the session; open another when it ends; stop when a person is needed."""
+        loop = asyncio.get_running_loop()
+        delay_s = self.desktop.deadlines.reconnect_first_s
         while True:
+            began = loop.time()
             reason = await asyncio.shield(session.reading)
+            if loop.time() - began >= _STABLE_S:
+                delay_s = self.desktop.deadlines.reconnect_first_s
             self._drop_session()
             self._set(LinkState.RECONNECTING, str(reason))
             self._ending = session
             await self._close_session(session)
-            again = await self._reconnect(reason)
+            again = await self._reconnect(reason, delay_s)
             if again is None:
                 return
             session = again
+            delay_s = min(delay_s * 2, self.desktop.deadlines.reconnect_max_s)
             self._adopt(session)
 
-    async def _reconnect(self, why: StellwerkError) -> Session | None:
+    async def _reconnect(self, why: StellwerkError, delay_s: float) -> Session | None:
         deadlines = self.desktop.deadlines
-        delay_s = deadlines.reconnect_first_s
         refusals = 0
         for attempt in itertools.count(1):
             # Spread out, so that eight nodes behind one switch do not all knock at the same moment.

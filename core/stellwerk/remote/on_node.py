@@ -125,9 +125,9 @@ def _replace(path: Path, data: bytes, mode: int) -> None:
             os.fsync(file.fileno())
         temporary.chmod(mode)
         temporary.replace(path)
-    except BaseException:
+    except OSError as error:
         temporary.unlink()
-        raise
+        raise OSError(error.errno, error.strerror, str(path)) from None  # a failed write does not know its file
 
 
 def receive_agent(name: str, sha256: str, data: str) -> dict[str, Any]:

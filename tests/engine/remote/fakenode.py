@@ -6,6 +6,7 @@ Programs sent to `python3 -I -` run for real, as subprocesses in that home. The 
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import shlex
@@ -41,7 +42,8 @@ class FakeNode:
     python: str = "real"  # real | missing | old
     noise: str = ""  # what the login shell prints before a program's own output
     sftp: Any = "home"  # home | off | elsewhere | a class
-    space_bytes: int | None = None  # python's writes fail with ENOSPC beyond this
+    space_bytes: int | None = None  # python's writes fail beyond this, with write_errno
+    write_errno: int = errno.ENOSPC
     agent_first_line: dict[str, Any] | None = None
     agent_stderr: str = ""
     methods: dict[str, Callable[[Agent, dict[str, Any]], Awaitable[Any]]] = field(default_factory=dict)
@@ -120,7 +122,7 @@ class FakeNode:
         if self.python == "old":
             program = b"import sys; sys.version_info = (3, 8, 10)\n" + program
         if self.space_bytes is not None:
-            program = _limited(self.space_bytes) + program
+            program = _limited(self.space_bytes, self.write_errno) + program
         child = await asyncio.create_subprocess_exec(
             sys.executable,
             "-I",
@@ -268,8 +270,8 @@ class _Auth(asyncssh.SSHServer):
         return False
 
 
-def _limited(space_bytes: int) -> bytes:
-    """A prelude for programs on a node whose disk is full: writing more than `space_bytes` fails."""
+def _limited(space_bytes: int, number: int) -> bytes:
+    """A prelude for programs on a node that cannot store: writing more than `space_bytes` fails."""
     return (
         "import builtins, io, os\n"
         "_real = os.fdopen\n"
@@ -278,7 +280,7 @@ def _limited(space_bytes: int) -> bytes:
         "    def writable(self): return True\n"
         "    def fileno(self): return self.fd\n"
         "    def write(self, data):\n"
-        f"        if len(data) > {space_bytes}: raise OSError(28, 'No space left on device')\n"
+        f"        if len(data) > {space_bytes}: raise OSError({number}, os.strerror({number}))\n"
         "        return os.write(self.fd, data)\n"
         "    def close(self):\n"
         "        if not self.closed: os.close(self.fd)\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import stat
 from collections.abc import Awaitable, Callable
 
@@ -86,6 +87,21 @@ async def test_a_full_disk_is_named_and_no_half_file_stays(nodes: Nodes, links: 
     await node.start()
     await link.pair(person)
     assert link.state is LinkState.READY
+
+
+@pytest.mark.parametrize(
+    ("number", "cause"),
+    [(errno.EROFS, "read-only"), (errno.EACCES, "may not write"), (errno.EDQUOT, "quota"), (errno.EIO, "Input/output")],
+)
+async def test_a_home_that_cannot_be_written_to_is_named_before_anything_is_changed(
+    nodes: Nodes, links: Links, person: Person, number: int, cause: str
+) -> None:
+    node = await nodes(space_bytes=0, write_errno=number)
+    with pytest.raises(AgentRefused, match=cause) as caught:
+        await links(node).pair(person)
+    assert "authorized_keys" in str(caught.value)
+    assert caught.value.remedy
+    assert node.authorized_keys() is None
 
 
 async def test_no_python3_changes_nothing_and_says_what_to_install(nodes: Nodes, links: Links, person: Person) -> None:

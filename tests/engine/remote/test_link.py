@@ -142,6 +142,31 @@ async def test_an_agent_that_is_refused_for_a_moment_is_tried_again(node: FakeNo
     await watcher.until(LinkState.READY)
 
 
+async def test_an_agent_that_dies_again_and_again_is_started_less_and_less_often(
+    node: FakeNode, link: NodeLink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    enough = asyncio.Event()
+
+    async def pause(pause_s: float, attempt: int, why: Exception) -> None:
+        pauses.append(pause_s)
+        if len(pauses) == 4:
+            enough.set()
+
+    def end_agent(state: LinkState, reason: str) -> None:
+        if state is LinkState.READY and not enough.is_set():
+            node.agents[-1].process.exit(1)
+
+    monkeypatch.setattr(link, "_pause", pause)
+    link.on_state(end_agent)
+    node.agents[0].process.exit(1)
+    async with asyncio.timeout(20):
+        await enough.wait()
+    # 10 ms, doubled each time, up to 50 ms; each spread by a fifth.
+    assert pauses[0] < pauses[1] < pauses[2]
+    assert 0.04 <= pauses[3] <= 0.06
+
+
 async def test_ready_gives_up_in_time(nodes: Nodes, links: Links) -> None:
     link = links(await nodes())
     with pytest.raises(DeadlineExceeded, match="spark-1"):

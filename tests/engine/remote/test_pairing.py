@@ -343,6 +343,23 @@ async def test_a_jump_host_is_trusted_and_logged_in_to_first(nodes: Nodes, links
     assert link.state is LinkState.READY
 
 
+async def test_nothing_of_the_users_own_ssh_files_is_read_or_written(
+    nodes: Nodes, links: Links, person: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "user" / ".ssh"
+    folder.mkdir(parents=True)
+    (folder / "config").write_text("Host *\n  User evil\n  ProxyCommand /bin/false\n  Ciphers 3des-cbc\n")
+    (folder / "known_hosts").write_text("garbage")
+    (folder / "id_ed25519").write_text("garbage")
+    before = {path: (path.read_text(), path.stat().st_mtime_ns) for path in folder.iterdir()}
+    monkeypatch.setenv("HOME", str(folder.parent))
+    monkeypatch.setenv("SSH_AUTH_SOCK", str(tmp_path / "none"))
+    link = links(await nodes())
+    await link.pair(person)
+    assert link.state is LinkState.READY
+    assert {path: (path.read_text(), path.stat().st_mtime_ns) for path in folder.iterdir()} == before
+
+
 async def test_no_secret_reaches_any_log(
     nodes: Nodes, links: Links, person: Person, caplog: pytest.LogCaptureFixture, desktop: Desktop
 ) -> None:

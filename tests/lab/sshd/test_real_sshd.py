@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import io
 import os
 import platform
 import subprocess
+import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from lab.sshd.conftest import Sshd, is_running
-from stellwerk.model.errors import ConnectionFailed, HostKeyChanged
+from stellwerk.model.errors import AgentRefused, ConnectionFailed, HostKeyChanged
 from stellwerk.model.facts import NodeFacts
-from stellwerk.remote import HostKeyQuestion, LinkState, NodeLink, PasswordQuestion, unpair
+from stellwerk.remote import Artefact, HostKeyQuestion, LinkState, NodeLink, PasswordQuestion, build_agent, unpair
+from stellwerk.remote.artefact import pack
 
 
 def memory_total_kb() -> int:
@@ -137,3 +142,39 @@ async def test_a_killed_sshd_is_visible_and_its_return_is_noticed(sshd: Sshd, li
         await link.call("hello", {"protocol": 1, "desktop": "lab"})
     sshd.start()
     await link.ready(20)
+
+
+def other_build(version: str) -> Artefact:
+    """This release's agent with another version in it, and so with another hash."""
+    archive = zipfile.ZipFile(io.BytesIO(build_agent().data))
+    members = {name: archive.read(name) for name in archive.namelist()}
+    members["stellwerk/__init__.py"] = f'__version__ = "{version}"\n'.encode()
+    data = pack(members)
+    return Artefact(data, hashlib.sha256(data).hexdigest(), version)
+
+
+async def test_an_older_agent_is_replaced_and_its_machine_stays_usable(sshd: Sshd, link: NodeLink) -> None:
+    current = link.desktop
+    link.desktop = replace(current, agent=other_build("0.0.1"))
+    await link.pair(Person())
+    assert link.hello is not None
+    old = link.hello
+    assert old.agent_version == "0.0.1"
+    await link.close()
+    link.desktop = current
+    await link.connect()
+    assert link.hello.agent_hash == current.agent.sha256
+    assert not is_running(old.pid)
+
+
+async def test_a_newer_agent_is_not_replaced(sshd: Sshd, link: NodeLink) -> None:
+    current = link.desktop
+    link.desktop = replace(current, agent=other_build("99.0"))
+    await link.pair(Person())
+    await link.close()
+    older = NodeLink("older", link.target, current)
+    with pytest.raises(AgentRefused, match=r"99\.0"):
+        await older.connect()
+    assert older.state is LinkState.NEEDS_ATTENTION
+    assert link.hello is not None
+    assert is_running(link.hello.pid)
