@@ -270,7 +270,11 @@ def test_whatever_addresses_are_there_the_result_is_sound(data: st.DataObject) -
         }
         for number in range(1, count + 1)
     }
-    found = addressing_of(addressed(count, wire(count), present), wire(count), TopologyKind(shape))
+    try:
+        found = addressing_of(addressed(count, wire(count), present), wire(count), TopologyKind(shape))
+    except PlanRefused:  # ports outside the fabric hold all private ranges
+        assert any(address.endswith("/8") for addresses in present.values() for address in addresses.values())
+        return
     check_sound(found)
     for entry in found.assigned:
         if entry.kept:
