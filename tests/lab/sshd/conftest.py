@@ -123,7 +123,9 @@ def is_running(pid: int) -> bool:
 def sshd() -> Iterator[Sshd]:
     """A machine with sshd, an empty home and one ed25519 host key."""
     if not SSHD.exists():
-        pytest.fail("OpenSSH's sshd is missing: apt install openssh-server")
+        # Root could have installed it (`make test` does); for others it is named among what was not run.
+        give_up = pytest.fail if os.geteuid() == 0 else pytest.skip
+        give_up("OpenSSH's sshd is missing: apt install openssh-server")
     # sshd as root insists on this empty directory, which its service normally makes.
     made = os.geteuid() == 0 and not PRIVSEP.exists()
     if made:
