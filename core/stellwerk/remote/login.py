@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -16,6 +17,8 @@ from stellwerk.remote.keys import ClusterKey
 from stellwerk.remote.prompts import PasswordQuestion, Prompts
 from stellwerk.remote.target import Target
 from stellwerk.remote.trust import HostKey, HostKeyAlarmError, HostKeyQuestion, Trust, TrustStore
+
+log = logging.getLogger("stellwerk.remote.login")
 
 # OpenSSH hangs up after six failed attempts, and every key that it does not know is one.
 _KEYS_PER_CONNECTION = 5
@@ -146,7 +149,11 @@ class Login:
         return self.credentials.trust.keys(self.target.host, self.target.port)
 
     def _learn(self, added: list[asyncssh.SSHKey]) -> None:
-        self.credentials.trust.learn(self.target.host, self.target.port, added)
+        try:
+            self.credentials.trust.learn(self.target.host, self.target.port, added)
+        except StellwerkError as error:
+            # The connection is fine without it; the keys are offered again next time.
+            log.warning("%s: further host keys were not written down: %s", self.node, error)
 
     async def _ask_about(self, shown: asyncssh.SSHKey) -> None:
         trust, host, port = self.credentials.trust, self.target.host, self.target.port

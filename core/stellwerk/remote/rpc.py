@@ -134,7 +134,8 @@ class RpcClient:
         if method == "progress":
             pending = self._pending.get(params.get("id", -1))
             if pending is not None and pending.on_progress is not None:
-                pending.on_progress(params.get("data"))
+                # Not called from here: an error in it is the caller's, and must not end the conversation.
+                asyncio.get_running_loop().call_soon(pending.on_progress, params.get("data"))
             return
         for inbox in self._inboxes.get(method, ()):
             inbox.put(params)

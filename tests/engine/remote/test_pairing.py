@@ -377,5 +377,6 @@ async def test_no_secret_reaches_any_log(
     text = caplog.text + "".join(str(record.args) for record in caplog.records)
     assert "Trying password auth" in text  # the log was really captured at its finest
     private = desktop.key.private.export_private_key().decode().splitlines()[1]
+    assert all(command == "python3 -I -" or command.endswith("attach") for command in node.commands)
     for secret in ("sehr-geheimes-wort", "falsches-wort", "987654321", private):
         assert secret not in text

@@ -101,6 +101,20 @@ async def test_progress_reaches_its_own_call_only(running: Running) -> None:
     assert seen == [1]
 
 
+async def test_an_error_in_a_progress_callback_does_not_end_the_conversation(running: Running) -> None:
+    def broken(data: Any) -> None:
+        raise ZeroDivisionError
+
+    reported: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: reported.append(context))
+    call = asyncio.create_task(running.client.call("hear", deadline_s=5, on_progress=broken))
+    request = await running.agent.received.get()
+    running.agent.send(wire.notification("progress", {"id": request["id"], "data": 1}))
+    running.agent.send(wire.result(request["id"], "done"))
+    assert await call == "done"
+    assert isinstance(reported[0]["exception"], ZeroDivisionError)
+
+
 async def test_cancelling_the_task_cancels_the_call_on_the_node(running: Running) -> None:
     call = asyncio.create_task(running.client.call("hear", deadline_s=60))
     request = await running.agent.received.get()
