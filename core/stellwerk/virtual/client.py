@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from stellwerk.model.errors import BadInput, StellwerkError
+from stellwerk.virtual.places import CONTROL_SOCKET
 
 START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 15.0
@@ -76,7 +77,7 @@ class VirtualCluster:
         if base_dir is not None:
             argv += ["--dir", str(base_dir)]
         process = await asyncio.create_subprocess_exec(
-            *argv, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=MAX_LINE
+            *argv, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=MAX_LINE, start_new_session=True
         )
         assert process.stdin is not None
         assert process.stdout is not None
@@ -96,7 +97,7 @@ class VirtualCluster:
     async def attach(cls, directory: Path) -> AsyncIterator[VirtualCluster]:
         """Speak to a cluster that runs, by its directory. Raises `BadInput` when none runs there."""
         try:
-            reader, writer = await asyncio.open_unix_connection(str(directory / "control.sock"), limit=MAX_LINE)
+            reader, writer = await asyncio.open_unix_connection(str(directory / CONTROL_SOCKET), limit=MAX_LINE)
         except OSError as error:
             raise BadInput(
                 f"no virtual cluster runs in {directory}",

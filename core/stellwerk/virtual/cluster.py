@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import shutil
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +15,7 @@ from stellwerk.virtual.carrier import Carriers
 from stellwerk.virtual.faults import Faults
 from stellwerk.virtual.load import Load
 from stellwerk.virtual.machine import Machine, system_python
+from stellwerk.virtual.places import make_cluster_dir
 from stellwerk.virtual.reach import Fabric
 from stellwerk.virtual.shimserver import ShimServer
 from stellwerk.virtual.sshd import NodeSshServer, fingerprint, new_host_key
@@ -24,39 +23,8 @@ from stellwerk.virtual.sshd import NodeSshServer, fingerprint, new_host_key
 if TYPE_CHECKING:
     from stellwerk.virtual.shims.perf import Waiting
 
-MAX_SOCKET_PATH = 107
 LAN_SPEED_MBPS = 10_000
 _SBIN = Path(__file__).parent / "onnode"
-
-
-def default_base() -> Path:
-    """Where the directories of this user's virtual clusters lie. Short: sockets live below."""
-    return Path(tempfile.gettempdir()) / f"stellwerk-{os.getuid()}"
-
-
-def make_cluster_dir(base: Path | None) -> Path:
-    """A fresh directory, readable by its owner alone. Raises `BadInput` when its path is too long for sockets."""
-    parent = (base or default_base()).resolve()
-    for _ in range(3):
-        parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if parent.stat().st_uid != os.getuid():
-            raise BadInput(f"{parent} belongs to somebody else", remedy="name another directory with --dir")
-        try:
-            made = Path(tempfile.mkdtemp(prefix="v-", dir=parent))
-            break
-        except FileNotFoundError:
-            continue  # the last cluster there ended just now and took the directory along
-    else:
-        raise BadInput(f"{parent} cannot be written to", remedy="name another directory with --dir")
-    longest = made / "spark-8" / "home" / ".local" / "state" / "stellwerk" / "agent.sock"
-    if len(os.fsencode(longest)) > MAX_SOCKET_PATH:
-        made.rmdir()
-        raise BadInput(
-            f"{parent} is too deep for a virtual cluster",
-            why=f"sockets have paths of up to {MAX_SOCKET_PATH} bytes",
-            remedy="name a shorter directory with --dir",
-        )
-    return made
 
 
 class Cluster:

@@ -15,6 +15,7 @@ from typing import Any
 from stellwerk.model.errors import BadInput, StellwerkError
 from stellwerk.virtual.cables import parse_end
 from stellwerk.virtual.cluster import Cluster
+from stellwerk.virtual.places import CONTROL_SOCKET
 
 Operation = Callable[[Mapping[str, Any]], Awaitable[Any]]
 MAX_LINE = 4 * 1024 * 1024
@@ -44,7 +45,7 @@ class Control:
 
     async def listen(self) -> None:
         """Open the Unix socket in the cluster's directory, for the owner alone (the directory is 0700)."""
-        path = self.cluster.dir / "control.sock"
+        path = self.cluster.dir / CONTROL_SOCKET
         self._server = await asyncio.start_unix_server(self._connected, str(path), limit=MAX_LINE)
         path.chmod(0o600)
 

@@ -101,7 +101,7 @@ def _half(cluster: Cluster, machine: Machine, parameters: Mapping[str, Any]) -> 
 
 
 async def slow_half(cluster: Cluster, machine: Machine, parameters: Mapping[str, Any]) -> None:
-    """13 Gb/s, and the PCIe link tells it."""
+    """13 Gb/s. Nothing but a measurement shows it."""
     cluster.load.half_limit_gbps[_half(cluster, machine, parameters)] = SLOW_HALF_GBPS
     cluster.network_changed()
 

@@ -245,12 +245,13 @@ class Faults:
         machine.note(f"fault {fault.kind}")
         await kind.set(self.cluster, machine, fault.parameters)
         if fault.kind == "reinstall":
-            self._forget_files(fault.node)
+            self._forget(fault.node, "twins-one-subnet", "link-local-off", "foreign-netplan")
+        if fault.kind in ("power-on", "reboot", "reinstall"):
+            self._forget(fault.node, "power-off")
 
-    def _forget_files(self, node: str) -> None:
-        """A fresh system has none of the files that faults wrote."""
-        gone = ("twins-one-subnet", "link-local-off", "foreign-netplan")
-        self.known = [f for f in self.known if f.node != node or f.kind not in gone]
+    def _forget(self, node: str, *kinds: str) -> None:
+        """What has happened since took these faults along."""
+        self.known = [f for f in self.known if f.node != node or f.kind not in kinds or f.state == "waiting"]
 
     def _start(self, work: Any) -> None:
         task: asyncio.Task[None] = asyncio.create_task(work)

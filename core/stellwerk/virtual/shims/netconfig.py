@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
@@ -112,7 +113,8 @@ async def networkctl(call: Call) -> int:
     words = Words([word for word in call.argv if not word.startswith("--")])
     verb = words.take() or "list"
     if verb in ("list", "status"):
-        call.line("IDX LINK            TYPE     OPERATIONAL SETUP")
+        if "--no-legend" not in call.argv:
+            call.line("IDX LINK            TYPE     OPERATIONAL SETUP")
         for interface in machine.network.interfaces.values():
             kind = "loopback" if interface.kind == "loopback" else "ether"
             setup = "configured" if machine.manager.owner(interface.name) == "networkd" else "unmanaged"
@@ -140,7 +142,7 @@ async def networkctl(call: Call) -> int:
 async def nmcli(call: Call) -> int:
     """nmcli connection reload|up|show, nmcli device show|status|reapply"""
     words = Words(call.argv)
-    fields = _nmcli_options(words)
+    options = _nmcli_options(words)
     what = words.take() or "general"
     verb = words.take()
     if "connection".startswith(what):
@@ -155,9 +157,9 @@ async def nmcli(call: Call) -> int:
             return _connections(call)
     elif "device".startswith(what):
         if verb == "show":
-            return _device_show(call, words, fields)
+            return _device_show(call, words, options.fields)
         if verb in (None, "status"):
-            return _device_status(call)
+            return _device_status(call, options)
         if verb in ("reapply", "connect"):
             return await _device_reapply(call, words)
     elif "general".startswith(what):
@@ -166,15 +168,24 @@ async def nmcli(call: Call) -> int:
     raise Usage(f"Error: argument '{verb or what}' not understood. Try passing --help instead.", 2)
 
 
-def _nmcli_options(words: Words) -> list[str]:
-    fields: list[str] = []
+@dataclass(slots=True)
+class _NmcliOptions:
+    fields: list[str] = field(default_factory=list)
+    terse: bool = False
+
+
+def _nmcli_options(words: Words) -> _NmcliOptions:
+    options = _NmcliOptions()
     while (word := words.peek()) is not None and word.startswith("-"):
         words.take()
         if word in ("-g", "--get-values", "-f", "--fields"):
-            fields = words.need("Error: missing argument for '--get-values'.", 2).split(",")
+            options.fields = words.need(f"Error: missing argument for '{word}'.", 2).split(",")
+            options.terse = options.terse or word in ("-g", "--get-values")
+        elif word in ("-t", "--terse"):
+            options.terse = True
         elif word in ("-w", "--wait", "-e", "--escape", "-m", "--mode", "-c", "--colors"):
-            words.need("Error: missing argument.", 2)
-    return fields
+            words.need(f"Error: missing argument for '{word}'.", 2)
+    return options
 
 
 def _device(call: Call, words: Words) -> Interface:
@@ -209,16 +220,35 @@ def _device_show(call: Call, words: Words, fields: list[str]) -> int:
     return 0
 
 
-def _device_status(call: Call) -> int:
-    rows = [("DEVICE", "TYPE", "STATE", "CONNECTION")]
+def _device_status(call: Call, options: _NmcliOptions) -> int:
+    fields = options.fields or ["DEVICE", "TYPE", "STATE", "CONNECTION"]
+    rows = []
     for interface in call.machine.network.interfaces.values():
         profile = call.machine.manager.active.get(interface.name)
         kind = {"wifi": "wifi", "bridge": "bridge", "loopback": "loopback"}.get(interface.kind, "ethernet")
-        state = "connected" if profile else "unavailable" if not interface.carrier else "disconnected"
-        rows.append((interface.name, kind, state, profile.name if profile else "--"))
-    for row in rows:
-        call.line("  ".join(f"{word:<18}" for word in row).rstrip())
+        known = {"DEVICE": interface.name, "TYPE": kind, "STATE": _state(call, interface),
+                 "CONNECTION": profile.name if profile else ""}  # fmt: skip
+        unknown = [name for name in fields if name not in known]
+        if unknown:
+            raise Usage(f"Error: invalid field '{unknown[0]}'.", 2)
+        rows.append([known[name] for name in fields])
+    if options.terse:
+        for row in rows:
+            call.line(":".join(word.replace("\\", "\\\\").replace(":", "\\:") for word in row))
+        return 0
+    for row in [fields, *([word or "--" for word in row] for row in rows)]:
+        call.line("  ".join(f"{word:<22}" for word in row).rstrip())
     return 0
+
+
+def _state(call: Call, interface: Interface) -> str:
+    if interface.kind in ("loopback", "bridge"):
+        return "connected (externally)"
+    if call.machine.manager.owner(interface.name) != "NetworkManager":
+        return "unmanaged"
+    if interface.name in call.machine.manager.active:
+        return "connected"
+    return "disconnected" if interface.carrier or interface.kind == "wifi" else "unavailable"
 
 
 def _connections(call: Call) -> int:
