@@ -16,7 +16,16 @@ import pytest
 from engine.remote.fakenode import USER, FakeNode
 from engine.remote.people import Person, Watcher
 from stellwerk.model.errors import Cancelled, HostKeyUnknown, LoginFailed
-from stellwerk.remote import Desktop, HostKeyAlarmError, LinkState, NodeLink, Target, UserIdentity, pair_all
+from stellwerk.remote import (
+    Desktop,
+    HostKeyAlarmError,
+    LinkState,
+    NodeLink,
+    PasswordQuestion,
+    Target,
+    UserIdentity,
+    pair_all,
+)
 
 Nodes = Callable[..., Awaitable[FakeNode]]
 Links = Callable[..., NodeLink]
@@ -183,6 +192,22 @@ async def test_keyboard_interactive_with_several_questions(nodes: Nodes, links: 
         ("Code [31m:", True),
     ]
     assert node.logins[0] == "prompts"
+
+
+class SlowTypist(Person):
+    """Thinks longer than the whole login may take."""
+
+    async def password(self, question: PasswordQuestion) -> str | None:
+        await asyncio.sleep(1.2)
+        return await super().password(question)
+
+
+async def test_the_time_in_which_a_person_thinks_does_not_count(nodes: Nodes, links: Links) -> None:
+    node = await nodes(password=None, questions=[("Code: ", False, "geheim")])
+    link = links(node)
+    link.desktop = replace(link.desktop, deadlines=replace(link.desktop.deadlines, login_s=1.0))
+    await link.pair(SlowTypist(passwords=["geheim"]))
+    assert link.state is LinkState.READY
 
 
 async def test_a_wrong_answer_to_keyboard_interactive_is_asked_again(
