@@ -188,9 +188,14 @@ class Connector:
         """The time-out of calls that all ranks settled on."""
         return max(float(info["timeout_s"]) for info in self._infos)
 
+    def _pair_deadline(self) -> float:
+        """For connecting one set of pairs: what fails must leave time to tell everybody."""
+        now = time.monotonic()
+        return now + min(PAIR_S, (self._deadline - now) / 2)
+
     def _connect_pairs(self, mesh: Mesh, purpose: str) -> dict[int, socket.socket]:
         """Connections to every peer, or SetupFailed on every rank with all pairs that cannot reach each other."""
-        sockets, failures = mesh.connect(self._where, purpose, min(self._deadline, time.monotonic() + PAIR_S))
+        sockets, failures = mesh.connect(self._where, purpose, self._pair_deadline())
         trouble = []
         for rank, reasons in enumerate(self._exchange({str(peer): why for peer, why in failures.items()})):
             trouble += [f"rank {rank} ({self._infos[rank]['host']}): {why}" for why in reasons.values()]
@@ -298,9 +303,7 @@ class Connector:
     def _open(self, mesh: Mesh, transport: Transport) -> Engine:
         if transport is Transport.SHM:
             return self._open_shm()
-        sockets, failures = mesh.connect(
-            self._where, f"data-{transport}", min(self._deadline, time.monotonic() + PAIR_S)
-        )
+        sockets, failures = mesh.connect(self._where, f"data-{transport}", self._pair_deadline())
         if failures:
             close_all(sockets)
             raise _NotUsable("; ".join(failures.values()))

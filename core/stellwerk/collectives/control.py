@@ -22,6 +22,15 @@ from stellwerk.collectives.handshake import FRAME_BYTES_MAX
 LINGER_S = 0.3  # a dying peer's last words may lag behind the end of its data connection
 
 
+class GaveUp(Aborted):
+    """Aborted by another rank, for a reason of its own."""
+
+    def __init__(self, rank: int, host: str, why: str) -> None:
+        self.rank = rank
+        self.why = why
+        super().__init__(f"rank {rank} on {host} gave up: {why}")
+
+
 @dataclass(frozen=True, slots=True)
 class PeerState:
     """What a peer said about itself when it was asked."""
@@ -129,9 +138,10 @@ class Control:
         if self._closing:
             return
         self._closing = True
-        if self._fatal is None:
-            for peer in self._sockets:
-                self._send(peer, {"kind": "bye"})
+        # A peer that has not heard the reason from whoever found it must not take our leaving for the reason.
+        last_words = {"kind": "bye"} if self._fatal is None else _to_frame(self._fatal, self.rank)
+        for peer in self._sockets:
+            self._send(peer, last_words)
         self._wake_in.send(b"x")
         if threading.current_thread() is not self._thread:
             self._thread.join()
@@ -234,6 +244,8 @@ def _to_frame(error: CollectiveError, sender: int) -> dict[str, Any]:
         return {"kind": "over", "what": "lost", "rank": error.rank, "why": error.why}
     if isinstance(error, CallMismatch):
         return {"kind": "over", "what": "mismatch", "rank": error.rank, "why": error.why}
+    if isinstance(error, GaveUp):
+        return {"kind": "over", "what": "aborted", "rank": error.rank, "why": error.why}
     return {"kind": "over", "what": "aborted", "rank": sender, "why": str(error)}
 
 
@@ -245,4 +257,4 @@ def _from_frame(frame: Mapping[str, Any], peer: int, own: int, hosts: list[str])
         return Aborted(f"the other ranks went on without this one (rank {own}): {why}")
     if what == "lost":
         return PeerLost(rank, hosts[rank] if 0 <= rank < len(hosts) else "an unknown host", why)
-    return Aborted(f"rank {peer} on {hosts[peer]} gave up: {why}")
+    return GaveUp(rank, hosts[rank] if 0 <= rank < len(hosts) else "an unknown host", why)

@@ -115,10 +115,11 @@ class NativeEngine:
 
     transport = Transport.TCP
 
-    def __init__(self, pointer: int | None) -> None:
+    def __init__(self, rank: int, pointer: int | None) -> None:
         if not pointer:
             raise MemoryError("the native library has no memory for a communicator")
         self._library = native.load()
+        self._rank = rank
         self._pointer = pointer
         self._guard = threading.Lock()  # abort and health come from other threads, also while close runs
         self._execute = self._library.sw_execute
@@ -156,7 +157,7 @@ class NativeEngine:
         failure = native.CFailure()
         self._library.sw_failure(self._pointer, ctypes.byref(failure))
         if failure.status == MISMATCH:
-            text = f"rank {failure.peer} is in {_words(failure.got)}, this rank in {_words(failure.expected)}"
+            text = f"rank {failure.peer} is in {_words(failure.got)}, rank {self._rank} in {_words(failure.expected)}"
             if failure.got_bytes != failure.expected_bytes:
                 text += f" (a message of {failure.got_bytes} bytes instead of {failure.expected_bytes})"
         else:
@@ -195,7 +196,7 @@ class TcpEngine(NativeEngine):
         for sock in sockets.values():
             sock.setblocking(False)
         fds = [sockets[p].fileno() if p in sockets else -1 for p in range(ranks)]
-        super().__init__(native.load().sw_open_tcp(rank, ranks, native.tcp_config(fds, link.to_native())))
+        super().__init__(rank, native.load().sw_open_tcp(rank, ranks, native.tcp_config(fds, link.to_native())))
         self._sockets = dict(sockets)
 
     def close(self) -> None:
@@ -238,7 +239,7 @@ class ShmEngine(NativeEngine):
             raise OSError("the shared memory is not the one that rank 0 made")
         self._anchor: Any = ctypes.c_char.from_buffer(self._memory)
         config = native.CShmConfig(ctypes.addressof(self._anchor), ring_bytes, link.to_native())
-        super().__init__(native.load().sw_open_shm(rank, ranks, ctypes.byref(config)))
+        super().__init__(rank, native.load().sw_open_shm(rank, ranks, ctypes.byref(config)))
 
     def close(self) -> None:
         """See Engine."""

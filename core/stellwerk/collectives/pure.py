@@ -249,7 +249,7 @@ class PythonEngine:
         ours = struct.unpack("<QIHHBBH", self._call)
         if tuple(theirs) == ours and size == expected:
             return
-        text = f"rank {peer} is in {_words(tuple(theirs))}, this rank in {_words(ours)}"
+        text = f"rank {peer} is in {_words(tuple(theirs))}, rank {self._rank} in {_words(ours)}"
         if size != expected:
             text += f" (a message of {size} bytes instead of {expected})"
         raise _Broken(Failure(MISMATCH, peer, text))

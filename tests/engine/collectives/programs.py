@@ -165,7 +165,7 @@ def pairs(comm: Communicator) -> str:
 
 
 def step_times(comm: Communicator, count: int, rounds: int) -> dict[str, float]:
-    """Median seconds of each algorithm, interleaved."""
+    """Least seconds of each algorithm, interleaved: other load on the machine can only add to the steps."""
     names = ["direct", "two_shot", "recursive_doubling", "ring"]
     data = vector(comm.rank, count)
     out = np.empty_like(data)
@@ -176,7 +176,7 @@ def step_times(comm: Communicator, count: int, rounds: int) -> dict[str, float]:
             begun = time.perf_counter()
             comm.all_reduce(data, out=out, algorithm=name)
             times[name].append(time.perf_counter() - begun)
-    return {name: sorted(values)[rounds // 2] for name, values in times.items()}
+    return {name: min(values) for name, values in times.items()}
 
 
 # ---- failures --------------------------------------------------------------------------------------------------------
@@ -231,37 +231,6 @@ def cut_connection(comm: Communicator, odd: int) -> None:
             sock.shutdown(socket.SHUT_RDWR)
     while True:
         comm.all_reduce(data)
-
-
-def abort_elsewhere(comm: Communicator) -> str:
-    """A blocked rank is released by abort() from another thread, and health() is readable meanwhile."""
-    if comm.rank != 0:
-        try:
-            comm.all_reduce(np.ones(10, np.float32))
-            comm.all_reduce(np.ones(10, np.float32))
-        except Aborted as error:
-            return str(error)
-        return "no error"
-    comm.all_reduce(np.ones(10, np.float32))
-    seen = []
-
-    def watch() -> None:
-        while comm.health().state != "busy":
-            time.sleep(0.001)
-        while not comm.health().waiting_s:
-            time.sleep(0.001)
-        seen.append(comm.health())
-        comm.abort("the user pressed stop")
-
-    thread = threading.Thread(target=watch)
-    thread.start()
-    try:
-        comm.barrier() if comm.world_size == 1 else comm.all_gather(np.ones(20, np.float32), np.ones(10, np.float32))
-    except Aborted as error:
-        return str(error)
-    finally:
-        thread.join()
-    return "no error"
 
 
 def blocked_and_aborted(comm: Communicator) -> str:
