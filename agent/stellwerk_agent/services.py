@@ -9,6 +9,7 @@ from stellwerk.model.errors import StellwerkError
 from stellwerk.model.facts import NodeFacts
 from stellwerk_agent import facts
 from stellwerk_agent.guarding import Guarding
+from stellwerk_agent.hearing import Hearing
 from stellwerk_agent.jobs import Jobs
 from stellwerk_agent.locking import NodeLock
 from stellwerk_agent.netguard.client import read_netplan
@@ -40,6 +41,7 @@ class Services:
             self._sampling,
             Verify(options, self._jobs),
             Guarding(options, self._sudo, self.lock),
+            Hearing(options, self._sudo),
         )
 
     def register(self, registry: Registry) -> None:

@@ -39,6 +39,8 @@ class Node:
         self.extra_environment: dict[str, str] = {"PYTHONPATH": SOURCES}
         self.options = ["--root", str(self.root)]
         self.desktops: list[Desktop] = []
+        # Never the test machine's own: it might let us through.
+        self.program("sudo", "import sys; sys.exit('sudo: a password is required')")
 
     @property
     def state_dir(self) -> Path:
