@@ -1,0 +1,366 @@
+"""Answers -> checks with pass marks. What was not measured is NOT_AVAILABLE and never counts as fine.
+
+Marks: 200 Gb/s a link (100 is a warning: it costs models a few percent), PCIe at what the function can do (32 GT/s x4),
+92 Gb/s a half and 184 Gb/s a port by ib_write_bw, 4 µs by ib_write_lat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from stellwerk.fabric.addresses import Assigned
+from stellwerk.fabric.cable_findings import FULL_SPEED_MBPS
+from stellwerk.fabric.verification import (
+    BANDWIDTH_TOOL,
+    LATENCY_TOOL,
+    PerfRequest,
+    PingRequest,
+    Place,
+    Proof,
+    RouteRequest,
+    gid_index,
+)
+from stellwerk.model.facts import Neighbour
+from stellwerk.model.finding import Check, Verdict, Verification
+from stellwerk.model.guard import PingResult, RdmaPerf, RouteAnswer
+from stellwerk.model.units import gbps, link_speed, microseconds
+
+HALF_MARK_GBPS = 92.0
+PORT_MARK_GBPS = 184.0
+LATENCY_MARK_US = 4.0
+_POWER_REMEDY = "Shut {node} down, unplug its power for a minute, start it and prove again"
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What came back, by the id of the request; a request that is missing here was not run."""
+
+    pings: Mapping[str, PingResult] = field(default_factory=dict)
+    routes: Mapping[str, RouteAnswer] = field(default_factory=dict)
+    perf: Mapping[str, RdmaPerf] = field(default_factory=dict)
+    neighbours: Mapping[str, Sequence[Neighbour]] = field(default_factory=dict)  # node -> its table, after the pings
+    errors: Mapping[str, str] = field(default_factory=dict)  # id -> why it could not be asked
+
+
+def judge(proof: Proof, answers: Answers) -> tuple[Check, ...]:
+    """All checks of a proof, bottom up: carrier to latency."""
+    checks: list[Check] = []
+    for entry in proof.addressing.assigned:
+        place = _place(entry)
+        checks += [_carrier(entry, place), _speed(entry, place), _pcie(entry, place), _rdma(entry, place)]
+        checks += [_address(entry, place), _gid(entry, place)]
+    checks += [_route(request, answers) for request in proof.routes]
+    checks += [_ping(request, answers, proof.mtu) for request in proof.pings]
+    checks += _neighbours(proof, answers)
+    checks += [_perf(request, answers, proof) for request in proof.perf]
+    checks += _port_sums(proof, answers)
+    return tuple(check for check in checks if check.kind != "none")
+
+
+def make_verification(
+    proof: Proof, checks: Sequence[Check], *, run_id: str, cluster: str, started_at: str, seconds: float
+) -> Verification:
+    """One run of *Prove*, marked as simulated when a machine says that its hardware is."""
+    simulated = any("simulated" in (member.facts.product or "").lower() for member in proof.members)
+    return Verification(run_id, cluster, proof.kind.value, started_at, seconds, tuple(checks), simulated, proof.notes)
+
+
+_NONE = Check("none", "", "", Verdict.PASS)
+
+
+def _place(entry: Assigned) -> Place:
+    others = [at.member.name for at in entry.segment.halves if at.member.name != entry.at.member.name]
+    peer = others[0] if len(others) == 1 else entry.segment.name
+    return Place(entry.at.member.name, entry.at.port.number, entry.at.half.label, entry.at.netdev, peer)
+
+
+def _check(
+    kind: str,
+    place: Place,
+    verdict: Verdict,
+    text: str,
+    *,
+    value: float | None = None,
+    unit: str = "",
+    mark: float | None = None,
+    why: str = "",
+    remedy: str = "",
+) -> Check:
+    return Check(
+        kind, place.node, str(place), verdict, value, unit, mark, text, why, remedy, place.port, place.half, place.peer
+    )
+
+
+def _unknown(kind: str, place: Place, why: str, **more: Any) -> Check:
+    return _check(kind, place, Verdict.NOT_AVAILABLE, "not available", why=why, **more)
+
+
+# --- from the facts --------------------------------------------------------------------------------------------------
+
+
+def _carrier(entry: Assigned, place: Place) -> Check:
+    device = entry.at.half.netdev
+    if device.carrier:
+        return _check("carrier", place, Verdict.PASS, "up")
+    if device.admin_up is False:
+        remedy = f"Switch {device.name} on, or apply the plan again"
+        return _check("carrier", place, Verdict.FAIL, "off", why="the interface is switched off", remedy=remedy)
+    if device.carrier is False:
+        remedy = f"Look at the cable between {place.node} port {place.port} and {place.peer}"
+        return _check(
+            "carrier", place, Verdict.FAIL, "no link", why="no signal comes from the other end", remedy=remedy
+        )
+    return _unknown("carrier", place, "the carrier could not be read")
+
+
+def _speed(entry: Assigned, place: Place) -> Check:
+    speed = entry.at.half.netdev.speed_mbps
+    full = len(entry.at.port.halves) > 1
+    mark = FULL_SPEED_MBPS / 1000 if full else None
+    if speed is None:
+        return _check(
+            "speed", place, Verdict.NOT_AVAILABLE, "not available", unit="Gb/s", mark=mark, why="not reported"
+        )
+    fine = not full or speed >= FULL_SPEED_MBPS
+    return _check(
+        "speed",
+        place,
+        Verdict.PASS if fine else Verdict.DEGRADED,
+        link_speed(speed),
+        value=speed / 1000,
+        unit="Gb/s",
+        mark=mark,
+        why="" if fine else "the link was negotiated below 200 Gb/s",
+        remedy="" if fine else "Check the cable; on a switch set the port to 200G-baseCR4 without auto-negotiation",
+    )
+
+
+def _pcie(entry: Assigned, place: Place) -> Check:
+    device = entry.at.half.netdev
+    if entry.at.half.rdma is None:
+        return _NONE
+    now, width = device.pcie_speed_gts, device.pcie_width
+    if now is None or width is None:
+        return _unknown("pcie", place, "the PCIe link could not be read")
+    text = f"{now:g} GT/s ×{width}"
+    best, widest = device.pcie_max_speed_gts or now, device.pcie_max_width or width
+    if now >= best and width >= widest:
+        return _check("pcie", place, Verdict.PASS, text, value=now, unit="GT/s", mark=best)
+    why = f"the PCIe link came up at {text} instead of {best:g} GT/s ×{widest}"
+    remedy = _POWER_REMEDY.format(node=place.node) + "; if it stays, update the firmware"
+    return _check("pcie", place, Verdict.DEGRADED, text, value=now, unit="GT/s", mark=best, why=why, remedy=remedy)
+
+
+def _rdma(entry: Assigned, place: Place) -> Check:
+    rdma = entry.at.half.rdma
+    if rdma is None:
+        return _NONE
+    if rdma.state is None:
+        return _check(
+            "rdma", place, Verdict.NOT_AVAILABLE, "not available", why=f"the state of {rdma.name} is not known"
+        )
+    if rdma.state.upper() == "ACTIVE":
+        return _check("rdma", place, Verdict.PASS, "active")
+    why = f"{rdma.name} is {rdma.state}" + (f", {rdma.physical_state}" if rdma.physical_state else "")
+    remedy = "Bring the link up first; if it is up, restart the machine"
+    return _check("rdma", place, Verdict.FAIL, rdma.state.lower(), why=why, remedy=remedy)
+
+
+def _address(entry: Assigned, place: Place) -> Check:
+    if not entry.kept:
+        why = entry.why or "its address is not as planned"
+        return _check("address", place, Verdict.FAIL, "wrong", why=why, remedy="Make the plan and apply it")
+    if str(entry.address) not in entry.at.half.netdev.addresses:
+        why = f"{entry.address} is in the files but not in effect"
+        return _check("address", place, Verdict.FAIL, "missing", why=why, remedy="Apply the plan again")
+    return _check("address", place, Verdict.PASS, str(entry.address))
+
+
+def _gid(entry: Assigned, place: Place) -> Check:
+    if entry.at.half.rdma is None or not entry.kept:
+        return _NONE
+    index = gid_index(entry)
+    if index is not None:
+        return _check("gid", place, Verdict.PASS, f"index {index}", value=float(index))
+    if not entry.at.half.rdma.gids:
+        return _unknown("gid", place, "the GID table could not be read")
+    why = f"{entry.at.half.rdma.name} has no RoCE v2 entry for {entry.address.ip}"
+    remedy = f"Apply the plan again; if it stays, restart {place.node}"
+    return _check("gid", place, Verdict.FAIL, "missing", why=why, remedy=remedy)
+
+
+# --- from answers ----------------------------------------------------------------------------------------------------
+
+
+def _not_run(kind: str, place: Place, request_id: str, answers: Answers) -> Check:
+    why = answers.errors.get(request_id, "it was not run")
+    return _unknown(kind, place, why)
+
+
+def _route(request: RouteRequest, answers: Answers) -> Check:
+    answer = answers.routes.get(request.id)
+    place = request.place
+    if answer is None:
+        return _not_run("route", place, request.id, answers)
+    if answer.error is None and answer.device == place.netdev and answer.via is None:
+        return _check("route", place, Verdict.PASS, "direct")
+    way = f"through {answer.device}" + (f" via {answer.via}" if answer.via else "") if answer.device else "nowhere"
+    why = answer.error or f"traffic to {request.destination} leaves {way}, not through {place.netdev}"
+    return _check("route", place, Verdict.FAIL, way, why=why, remedy="Make the plan and apply it")
+
+
+def _ping(request: PingRequest, answers: Answers, mtu: int) -> Check:
+    answer = answers.pings.get(request.id)
+    place = request.place
+    kind = "mtu" if request.dont_fragment else "transit"
+    if answer is None:
+        return _not_run(kind, place, request.id, answers)
+    lost = answer.sent - answer.received
+    rtt = None if answer.rtt_avg_ms is None else answer.rtt_avg_ms
+    if answer.received and not lost:
+        text = str(mtu) if kind == "mtu" else "reached"
+        return _check(kind, place, Verdict.PASS, text, value=float(mtu) if kind == "mtu" else rtt)
+    if answer.received:
+        why = f"{lost} of {answer.sent} packets to {request.destination} were lost"
+        return _check(kind, place, Verdict.DEGRADED, f"{lost} lost", why=why, remedy="Check the cable at both ends")
+    if kind == "transit":
+        why = answer.error or f"{request.destination} does not answer; the machines in between do not pass it on"
+        return _check(kind, place, Verdict.FAIL, "no answer", why=why, remedy="Make the plan and apply it")
+    size = f"packets of {mtu} bytes"
+    why = f"{size} do not pass to {request.destination}" + (f": {answer.error}" if answer.error else "")
+    remedy = f"Compare the MTU of both ends; the plan puts {mtu} back"
+    return _check(kind, place, Verdict.FAIL, "no answer", why=why, remedy=remedy)
+
+
+def _neighbours(proof: Proof, answers: Answers) -> Iterable[Check]:
+    """The MAC behind each neighbour's address has to be that of the half that has the address."""
+    owner = {str(entry.address.ip): entry for entry in proof.addressing.assigned if entry.kept}
+    for request in proof.pings:
+        place, target = request.place, owner.get(request.destination)
+        if not request.dont_fragment or target is None:
+            continue
+        table = answers.neighbours.get(place.node)
+        if table is None:
+            yield _not_run("neighbour", place, f"neighbours/{place.node}", answers)
+            continue
+        found = [n for n in table if n.address == request.destination and n.device == place.netdev and n.mac]
+        mac = (target.at.half.netdev.mac or "").lower()
+        if not found or not mac:
+            yield _unknown("neighbour", place, "there is no entry to compare")
+        elif (found[0].mac or "").lower() == mac:
+            yield _check("neighbour", place, Verdict.PASS, "right half")
+        else:
+            twins = [half for half in target.at.port.halves if (half.netdev.mac or "").lower() == found[0].mac]
+            whose = f"half {twins[0].label} of that port" if twins else "somebody else"
+            why = f"{request.destination} is answered by {whose} ({found[0].mac}); RoCE would send to the wrong half"
+            remedy = "Apply the plan, which sets arp_ignore and arp_announce"
+            yield _check("neighbour", place, Verdict.FAIL, "wrong half", why=why, remedy=remedy)
+
+
+def _perf(request: PerfRequest, answers: Answers, proof: Proof) -> Check:
+    kind = "bandwidth" if request.tool == BANDWIDTH_TOOL else "latency"
+    place = request.place
+    for name in (place.node, place.peer):
+        facts = next(member.facts for member in proof.members if member.name == name)
+        if request.tool in facts.tools and facts.tools[request.tool] is None:
+            why = f"{request.tool} is not installed on {name}"
+            remedy = f"On {name}: sudo apt install perftest"
+            return _unknown(kind, place, why, remedy=remedy)
+    answer = answers.perf.get(request.id)
+    if answer is None:
+        return _not_run(kind, place, request.id, answers)
+    if request.tool == LATENCY_TOOL:
+        return _latency(place, answer)
+    value = answer.bandwidth_gbps
+    if value is None:
+        why = answer.error or "no result"
+        remedy = "Put the checks above right first, then prove again"
+        return _check(kind, place, Verdict.FAIL, "no result", unit="Gb/s", mark=HALF_MARK_GBPS, why=why, remedy=remedy)
+    if value >= HALF_MARK_GBPS:
+        return _check(kind, place, Verdict.PASS, gbps(value), value=value, unit="Gb/s", mark=HALF_MARK_GBPS)
+    why, remedy = _why_slow(request, proof)
+    return _check(
+        kind,
+        place,
+        Verdict.DEGRADED,
+        gbps(value),
+        value=value,
+        unit="Gb/s",
+        mark=HALF_MARK_GBPS,
+        why=why,
+        remedy=remedy,
+    )
+
+
+def _latency(place: Place, answer: RdmaPerf) -> Check:
+    value = answer.latency_us
+    if value is None:
+        why = answer.error or "no result"
+        return _check("latency", place, Verdict.FAIL, "no result", unit="µs", mark=LATENCY_MARK_US, why=why)
+    fine = value <= LATENCY_MARK_US
+    return _check(
+        "latency",
+        place,
+        Verdict.PASS if fine else Verdict.DEGRADED,
+        microseconds(value),
+        value=value,
+        unit="µs",
+        mark=LATENCY_MARK_US,
+        why="" if fine else "small messages take longer than they should",
+        remedy="" if fine else "Prove again while the machines are idle",
+    )
+
+
+def _why_slow(request: PerfRequest, proof: Proof) -> tuple[str, str]:
+    """What the facts say about a slow half: link, PCIe of both ends, or nothing."""
+    ends = [
+        entry
+        for entry in proof.addressing.assigned
+        if entry.key == (request.place.node, request.place.netdev) or str(entry.address.ip) == request.server_address
+    ]
+    for entry in ends:
+        name, device = entry.at.member.name, entry.at.half.netdev
+        if device.speed_mbps and device.speed_mbps < FULL_SPEED_MBPS and len(entry.at.port.halves) > 1:
+            return f"the link of {name} runs at {link_speed(device.speed_mbps)}", "Put the link speed right first"
+        pcie = _pcie(entry, request.place)
+        if pcie.verdict is Verdict.DEGRADED:
+            return f"{name}: {pcie.why}", _POWER_REMEDY.format(node=name)
+    return (
+        "link and PCIe of both ends are in order, so the limit lies in one of the two machines",
+        _POWER_REMEDY.format(node=f"{request.place.node}, then {request.place.peer},").replace(
+            "start it", "start it again"
+        ),
+    )
+
+
+def _port_sums(proof: Proof, answers: Answers) -> Iterable[Check]:
+    """Both halves of a link at the same time, added up."""
+    links: dict[str, list[PerfRequest]] = {}
+    for request in proof.perf:
+        if request.tool == BANDWIDTH_TOOL:
+            links.setdefault(request.link, []).append(request)
+    for requests in links.values():
+        if len(requests) < 2:
+            continue
+        first = requests[0].place
+        place = Place(first.node, first.port, "A+B", first.netdev, first.peer)
+        values = [answer.bandwidth_gbps for r in requests if (answer := answers.perf.get(r.id)) is not None]
+        known = [value for value in values if value is not None]
+        if len(known) < len(requests):
+            why = "not all halves gave a result"
+            yield _unknown("bandwidth-port", place, why, mark=PORT_MARK_GBPS)
+            continue
+        total = sum(known)
+        fine = total >= PORT_MARK_GBPS
+        yield _check(
+            "bandwidth-port",
+            place,
+            Verdict.PASS if fine else Verdict.DEGRADED,
+            gbps(total),
+            value=total,
+            unit="Gb/s",
+            mark=PORT_MARK_GBPS,
+            why="" if fine else "together the halves stay below the mark; see each half",
+        )
