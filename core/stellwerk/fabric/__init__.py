@@ -14,6 +14,7 @@ Raises only the errors of `stellwerk.model.errors`.
 
 from stellwerk.fabric.cable_findings import as_finding, cable_findings
 from stellwerk.fabric.cabling import find_cabling
+from stellwerk.fabric.environment import environments, render_shell
 from stellwerk.fabric.expected import after, expected_cables
 from stellwerk.fabric.judging import Answers, judge, make_verification
 from stellwerk.fabric.members import Member, make_members, number_nodes
@@ -44,6 +45,7 @@ __all__ = [
     "as_finding",
     "cable_findings",
     "diff",
+    "environments",
     "expected_cables",
     "find_cabling",
     "find_ports",
@@ -55,4 +57,5 @@ __all__ = [
     "number_nodes",
     "plan_proof",
     "recommend",
+    "render_shell",
 ]
