@@ -148,20 +148,24 @@ class Door:
         self._owner_uid = owner_uid
         self._board = board
         self._listener: socket.socket | None = None
+        self._server: threading.Thread | None = None
         self._idle = threading.Condition()
         self._answering = 0
 
     def __enter__(self) -> Door:
         files.make_directory(self._path.parent, 0o755)
         self._listener = _listen(self._path, self._owner_uid)
-        threading.Thread(target=self._serve, args=(self._listener,), daemon=True).start()
+        self._server = threading.Thread(target=self._serve, args=(self._listener,), daemon=True)
+        self._server.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._path.unlink(missing_ok=True)
         with self._idle:  # who asked for the confirmation must hear of it before the process ends
             self._idle.wait_for(lambda: self._answering == 0, 5.0)
-        if self._listener is not None:
+        if self._listener is not None and self._server is not None:
+            self._listener.shutdown(socket.SHUT_RDWR)  # closing alone does not wake `accept`
+            self._server.join(5.0)
             self._listener.close()
 
     def _serve(self, listener: socket.socket) -> None:
@@ -210,7 +214,7 @@ class Door:
         elif op == "revert":
             board.wish("revert", why or "asked to go back")
         elif op == "confirm":
-            if status.state is not GuardState.HOLDING:
+            if status.state not in (GuardState.HOLDING, GuardState.CONFIRMED):
                 return {"error": f"cannot be confirmed while {status.state.value}"}
             board.wish("confirm", "")
             status = board.wait_while(GuardState.HOLDING, _ANSWER_S)

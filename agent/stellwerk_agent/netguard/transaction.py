@@ -184,6 +184,7 @@ class Transaction:
             with self.step("reconfigure", f"reconfigure {', '.join(plan.reconfigure)}"):
                 for note in live.reconfigure(layout, plan.reconfigure, run, taken.owners, taken.profiles):
                     self.note(note)
+            self._by_hand([device for device, who in owners.items() if who is None])
         with self.step("addresses", "wait for the planned addresses and remove what was left behind"):
             self._settle()
             for device, cidr in inside.stale(self.request, taken.live, read_links(run)):
@@ -194,6 +195,18 @@ class Transaction:
             for device, cidr in plan.expect_addresses:
                 if not now.has(device, cidr):
                     verbs.run_verb(("address-add", device, cidr), run)
+
+    def _by_hand(self, devices: list[str]) -> None:
+        """Interfaces of which no netplan file speaks (any more) get it directly: taking back asks for it."""
+        run, plan = self.machine.run, self.request.plan
+        now = read_links(run)
+        for device, mtu in plan.expect_mtu:
+            if device in devices and now.mtu.get(device) != mtu:
+                done = run(("ip", "link", "set", "dev", device, "mtu", str(mtu)))
+                must(done.ok, done.complaint)
+        for device, cidr in plan.expect_addresses:
+            if device in devices and not now.has(device, cidr):
+                verbs.run_verb(("address-add", device, cidr), run)
 
     def _settings(self) -> None:
         layout, run = self.machine.layout, self.machine.run

@@ -54,6 +54,9 @@ def reversed_plan(plan: NodePlan, taken: backup.Backup, entries: tuple[Entry, ..
                 changes.append(CommandChange(("firewall-delete", *rule), ("firewall-insert", *rule), "taken back"))
         elif isinstance(change, CommandChange) and change.undo:
             changes.append(CommandChange(change.undo, change.argv, "taken back"))
+    for device in plan.reconfigure:
+        if taken.live.up.get(device) is False:
+            changes.append(CommandChange(("link-down", device), ("link-up", device), "taken back"))
     fixed = [a for a in taken.live.addresses if not a.dynamic and not a.is_link_local6]
     return replace(
         plan,

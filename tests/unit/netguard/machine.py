@@ -11,11 +11,10 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import yaml
-
-from stellwerk_agent.netguard.commands import Done
+if TYPE_CHECKING:
+    from stellwerk_agent.netguard.commands import Done
 
 BOOT = "11111111-2222-3333-4444-555555555555"
 COMMANDS = ("netplan", "networkctl", "nmcli", "ip", "ping", "iptables", "systemctl", "systemd-run")
@@ -134,6 +133,13 @@ class Machine:
     # -- the commands ----------------------------------------------------------------------------------------------
 
     def __call__(self, argv: Sequence[str], timeout_s: float = 30.0) -> Done:
+        from stellwerk_agent.netguard.commands import Done
+
+        rc, out, err = self.answer(argv)
+        return Done(tuple(argv), rc, out, err)
+
+    def answer(self, argv: Sequence[str]) -> tuple[int, str, str]:
+        """Exit status, stdout, stderr."""
         self.load()
         line = " ".join(argv)
         self.data["calls"].append(line)
@@ -144,9 +150,9 @@ class Machine:
             out = getattr(self, "_" + argv[0].replace("-", "_"))(list(argv[1:]))
         except Refuse as refusal:
             self.save()
-            return Done(tuple(argv), refusal.rc, stderr=str(refusal))
+            return refusal.rc, "", str(refusal)
         self.save()
-        return Done(tuple(argv), 0, out or "")
+        return 0, out or "", ""
 
     def _netplan(self, words: list[str]) -> None:
         if words == ["apply"]:
@@ -282,6 +288,8 @@ def _link(name: str, device: dict[str, Any]) -> dict[str, Any]:
 
 def generate(tree: Path) -> None:
     """netplan's generator: merges all files, lists are concatenated; writes what the service reads."""
+    import yaml
+
     renderer = "networkd"
     merged: dict[str, dict[str, Any]] = {}
     for path in sorted((tree / "etc/netplan").glob("*.yaml")):
@@ -333,10 +341,13 @@ def write_shims(bin_dir: Path, root: Path) -> None:
             continue  # the tests' machine has no systemd: the guard starts as a session of its own
         shim = bin_dir / name
         here = Path(__file__).resolve().parent
+        # Without site packages a command starts in a few milliseconds; only netplan needs one of them.
+        paths = [str(here), *(p for p in sys.path if name == "netplan" and p.endswith("site-packages"))]
         shim.write_text(
-            f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(here)!r})\nfrom pathlib import Path\n"
-            f"from machine import Machine\ndone = Machine(Path({str(root)!r}))([{name!r}, *sys.argv[1:]])\n"
-            "sys.stdout.write(done.stdout)\nsys.stderr.write(done.stderr)\nsys.exit(done.rc)\n"
+            f"#!{os.path.realpath(sys.executable)} -IS\nimport sys\nsys.path += {paths!r}\n"
+            f"from pathlib import Path\nfrom machine import Machine\n"
+            f"rc, out, err = Machine(Path({str(root)!r})).answer([{name!r}, *sys.argv[1:]])\n"
+            "sys.stdout.write(out)\nsys.stderr.write(err)\nsys.exit(rc)\n"
         )
         shim.chmod(0o755)
     python = bin_dir / "python3"

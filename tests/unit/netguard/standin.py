@@ -50,6 +50,8 @@ elif rules["mode"] == "stranger":
     refuse("a password is required") if "-n" in options else None
     sys.stderr.write("nvidia is not in the sudoers file.\\n")
     sys.exit(1)
+if words == ["true"]:
+    sys.exit(0)
 environment = {{"PATH": os.environ["PATH"], "SUDO_UID": str(os.getuid()), "SUDO_USER": "nvidia", "LANG": "C"}}
 os.execvpe(words[0], words, environment)
 """

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -134,13 +133,6 @@ def assert_old_or_new(machine: Machine, files: Any, live: Any, state: GuardState
         assert state is GuardState.REVERTED, state
         assert machine.tree() == files
         assert machine.live() == live
-
-
-@pytest.fixture
-def fast_path() -> Iterator[Path]:
-    """A directory in memory where there is one: the walk makes thousands of files durable."""
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as name:
-        yield Path(name)
 
 
 @pytest.mark.parametrize("end", ["confirm", "revert"])
