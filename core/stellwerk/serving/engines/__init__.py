@@ -1,0 +1,1 @@
+"""Engines that a pool can be made of, and those that only pretend."""

@@ -1,0 +1,118 @@
+"""An engine that does nothing as fast as Python can: for measuring what stands in front of it.
+
+It reads just enough HTTP to find where a request ends, trusts its peer, and answers from prepared bytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import cast
+
+_MODELS = json.dumps({"object": "list", "data": [{"id": "null", "object": "model", "owned_by": "simulated"}]}).encode()
+_USAGE = {"prompt_tokens": 12, "completion_tokens": 8, "total_tokens": 20}
+_CHAT = json.dumps(
+    {
+        "id": "chatcmpl-null",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "null",
+        "system_fingerprint": "simulated",
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": "simulated"}, "finish_reason": "stop"}],
+        "usage": _USAGE,
+    }
+).encode()
+
+
+def _whole(body: bytes) -> bytes:
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nx-simulated: true\r\ncontent-length: %d\r\n\r\n"
+    return head % len(body) + body
+
+
+def _event(delta: dict[str, str], finish: str | None) -> bytes:
+    value = {
+        "id": "chatcmpl-null",
+        "object": "chat.completion.chunk",
+        "created": 0,
+        "model": "null",
+        "system_fingerprint": "simulated",
+        "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
+    }
+    return b"data: %b\n\n" % json.dumps(value).encode()
+
+
+def _chunk(payload: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(payload), payload)
+
+
+def stream_parts(events: int) -> list[bytes]:
+    """Head with first event, each further event, and the end: what is written for one streamed answer."""
+    head = (
+        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nx-simulated: true\r\ntransfer-encoding: chunked\r\n\r\n"
+    )
+    parts = [_chunk(_event({"content": f"t{number} "}, None)) for number in range(events)]
+    end = _chunk(_event({}, "stop")) + _chunk(b"data: [DONE]\n\n") + b"0\r\n\r\n"
+    return [head + parts[0], *parts[1:], end]
+
+
+class NullEngine(asyncio.Protocol):
+    """One connection. `pace_s` is the time between events; 0 writes a streamed answer at once."""
+
+    def __init__(self, events: int = 8, pace_s: float = 0.0) -> None:
+        self._held = b""
+        self._whole = _whole(_CHAT)
+        self._models = _whole(_MODELS)
+        self._parts = stream_parts(events)
+        self._stream = b"".join(self._parts)
+        self._pace_s = pace_s
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)  # uvloop has a class of its own
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def data_received(self, data: bytes) -> None:
+        if self._held:
+            data = self._held + data
+        while data:
+            end = data.find(b"\r\n\r\n")
+            if end < 0:
+                break
+            length = 0
+            place = data.find(b"ontent-", 0, end)
+            while place >= 0 and data[place + 7 : place + 14].lower() != b"length:":
+                place = data.find(b"ontent-", place + 7, end)
+            if place >= 0:
+                length = int(data[place + 14 : data.find(b"\r\n", place)])
+            stop = end + 4 + length
+            if len(data) < stop:
+                break
+            self._answer(data, end, stop)
+            data = data[stop:]
+        self._held = data
+
+    def _answer(self, data: bytes, end: int, stop: int) -> None:
+        if data.startswith(b"GET"):
+            self._transport.write(self._models)
+        elif data.find(b'"stream":true', end, stop) >= 0 or data.find(b'"stream": true', end, stop) >= 0:
+            if self._pace_s:
+                self._paced(0)
+            else:
+                self._transport.write(self._stream)
+        else:
+            self._transport.write(self._whole)
+
+    def _paced(self, number: int) -> None:
+        self._transport.write(self._parts[number])
+        if number + 1 < len(self._parts):
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(self._pace_s, self._paced, number + 1)
+
+
+async def serve_null(host: str, port: int, *, events: int = 8, pace_s: float = 0.0) -> asyncio.Server:
+    """Listen. The caller closes the server."""
+    loop = asyncio.get_running_loop()
+    return await loop.create_server(lambda: NullEngine(events, pace_s), host, port, backlog=2048)

@@ -1,0 +1,115 @@
+"""Who may come in: Host, Origin and API key, judged once per head and remembered with it."""
+
+from __future__ import annotations
+
+import re
+from typing import cast
+
+from stellwerk.serving.gateway.http.message import Head, HttpError
+from stellwerk.serving.gateway.keys import Caller, KeyRing
+from stellwerk.serving.policy.model import GatewayOptions
+
+OPEN_PATH = b"/health"  # the only one that no key covers
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
+_AUTHORITY = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
+_CORS_LINES = (
+    b"access-control-allow-origin: %b\r\nvary: origin\r\n"
+    b"access-control-expose-headers: x-stellwerk-pool, x-stellwerk-path, retry-after\r\n"
+)
+PREFLIGHT_LINES = (
+    b"access-control-allow-methods: GET, POST, OPTIONS\r\n"
+    b"access-control-allow-headers: authorization, content-type, x-api-key, anthropic-version, x-stellwerk-session, "
+    b"x-stellwerk-pool\r\naccess-control-max-age: 600\r\n"
+)
+
+
+class Verdict:
+    """What was found about a head. `unverified`: a key that must be hashed before anything else happens."""
+
+    __slots__ = ("caller", "cors", "refusal", "unverified")
+
+    def __init__(self) -> None:
+        self.refusal: HttpError | None = None
+        self.caller: Caller | None = None
+        self.unverified: bytes | None = None
+        self.cors = b""
+
+
+class Admission:
+    """The rules of one policy version with the keys as they are now."""
+
+    def __init__(self, options: GatewayOptions, keys: KeyRing) -> None:
+        self._keys = keys
+        self._hosts = _LOOPBACK | {host.lower() for host in options.allowed_hosts}
+        self._origins = frozenset(origin.lower().encode() for origin in options.allowed_origins)
+        self._required = options.require_keys
+
+    def judge(self, head: Head, local_host: str) -> Verdict:
+        """`local_host`: the address at which the connection arrived; a Host that names it is no rebinding."""
+        epoch = (self, self._keys.epoch, local_host)
+        if head.judged is not None and head.judged[0] == epoch:
+            return cast("Verdict", head.judged[1])
+        verdict = self._judge(head, local_host)
+        if verdict.unverified is None:
+            head.judged = (epoch, verdict)
+        return verdict
+
+    def _judge(self, head: Head, local_host: str) -> Verdict:
+        verdict = Verdict()
+        fields = head.fields
+        if not self._host_is_known(fields.get(b"host"), local_host):
+            verdict.refusal = HttpError(
+                421, "unknown_host", "This gateway does not answer to that Host. Allow it with `allowed_hosts`."
+            )
+            return verdict
+        origin = fields.get(b"origin")
+        if origin is not None:
+            if origin.lower() not in self._origins:
+                verdict.refusal = HttpError(
+                    403, "origin_refused", "Requests from web pages are refused. Allow the page with `allowed_origins`."
+                )
+                return verdict
+            verdict.cors = _CORS_LINES % origin
+        if head.method == b"OPTIONS" and origin is not None:
+            return verdict  # a browser's preflight carries no key
+        self._judge_key(head, verdict)
+        return verdict
+
+    def _host_is_known(self, host: bytes | None, local_host: str) -> bool:
+        if host is None:
+            return True  # HTTP/1.0 without Host: no browser
+        found = _AUTHORITY.fullmatch(host.decode("latin-1"))
+        if found is None:
+            return False
+        name = found[1].lower()
+        return name in self._hosts or name == local_host or found[0].lower() in self._hosts
+
+    def _judge_key(self, head: Head, verdict: Verdict) -> None:
+        key = shown_key(head)
+        if key is not None:
+            found = self._keys.recognise(key)
+            if found is True:
+                verdict.unverified = key
+                return
+            verdict.caller = found if isinstance(found, Caller) else None
+        if self._required and verdict.caller is None and head.path != OPEN_PATH:
+            verdict.refusal = unauthorised()
+
+    @property
+    def keys_required(self) -> bool:
+        return self._required
+
+
+def unauthorised() -> HttpError:
+    """No key, or a wrong one."""
+    return HttpError(
+        401, "invalid_api_key", "A valid API key is needed. Make one with `stellwerk key create NAME`.", close=False
+    )
+
+
+def shown_key(head: Head) -> bytes | None:
+    """The key in `Authorization: Bearer …` or `x-api-key`."""
+    value = head.fields.get(b"authorization")
+    if value is not None and value[:7].lower() == b"bearer ":
+        return value[7:].strip()
+    return head.fields.get(b"x-api-key")

@@ -1,0 +1,391 @@
+"""The gateway: ties policy, pools, connections, clock, counters and log together."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import secrets
+import ssl
+from collections.abc import Coroutine
+from pathlib import Path
+from time import monotonic
+
+from stellwerk.serving.decision.types import Question
+from stellwerk.serving.gateway import deployment as deploying
+from stellwerk.serving.gateway.address import Resolver, direct
+from stellwerk.serving.gateway.admission import PREFLIGHT_LINES, Admission, unauthorised
+from stellwerk.serving.gateway.counters import Counters
+from stellwerk.serving.gateway.deployment import DeployError, Route
+from stellwerk.serving.gateway.dialect import DIALECTS, OPENAI, error_body
+from stellwerk.serving.gateway.exchange import Exchange
+from stellwerk.serving.gateway.health import HealthMonitor
+from stellwerk.serving.gateway.http.message import HttpError, HttpLimits, Request
+from stellwerk.serving.gateway.http.parse import best_parser, parse_pure
+from stellwerk.serving.gateway.http.server import HttpServer, ServerConnection
+from stellwerk.serving.gateway.http.status import status_line
+from stellwerk.serving.gateway.judge import ask_judge
+from stellwerk.serving.gateway.keys import KeyRing, KeysError
+from stellwerk.serving.gateway.log import RequestLog
+from stellwerk.serving.gateway.pages import Pages
+from stellwerk.serving.gateway.pool import Pool
+from stellwerk.serving.gateway.reload import PolicyFile
+from stellwerk.serving.gateway.replica import Replica
+from stellwerk.serving.gateway.settings import GatewaySettings
+from stellwerk.serving.gateway.upstream import IDLE_S, close_idle
+from stellwerk.serving.policy.compiled import CompiledPolicy
+from stellwerk.serving.policy.errors import PolicyErrors
+from stellwerk.serving.policy.load import load_policy
+
+_KEPT_VERSIONS = 10
+_WATCH_EVERY_S = 1.0
+
+
+class Gateway:
+    """Life cycle: `start`, any number of `deploy`, `stop`. Belongs to one event loop."""
+
+    def __init__(
+        self,
+        policy: CompiledPolicy,
+        settings: GatewaySettings | None = None,
+        *,
+        resolve: Resolver = direct,
+        policy_path: Path | None = None,
+    ) -> None:
+        """Raises DeployError, KeysError, OSError: what the settings or the policy name is not there."""
+        self.settings = settings or GatewaySettings()
+        self.resolve = resolve
+        self.run_id = secrets.token_hex(4) + "-"
+        self.counters = Counters()
+        self.active: set[Exchange] = set()
+        self.last_reload_error: str | None = None
+        self._number = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._routes: dict[tuple[str, ...], Route] = {}
+        self._history: list[CompiledPolicy] = []
+        self._file = PolicyFile(policy_path)
+        self._next_watch_s = 0.0
+        self._health = HealthMonitor(self._replica_changed)
+        self._keys = KeyRing(Path(self.settings.keys_path) if self.settings.keys_path else None)
+        plan = deploying.plan(policy, {}, self.resolve)
+        self.deployment, _ = deploying.apply(plan, 1, {}, self._routes)
+        self._admission = self._admit(policy)
+        self.log = RequestLog(self.settings.log_path)
+        self._pages = Pages(self)
+        options = policy.policy.gateway
+        self.server = HttpServer(
+            self,
+            HttpLimits(body_bytes=options.max_body_bytes, connections=options.max_connections),
+            parser=parse_pure if self.settings.pure_python else best_parser(),
+            tick_s=self.settings.tick_s,
+            on_tick=self._tick,
+        )
+
+    def _admit(self, policy: CompiledPolicy) -> Admission:
+        if policy.policy.gateway.require_keys and self._keys.empty:
+            raise DeployError(
+                "The policy requires API keys, but there are none. Make one with `stellwerk key create NAME`, and "
+                "name its file with --keys."
+            )
+        return Admission(policy.policy.gateway, self._keys)
+
+    # --- requests -------------------------------------------------------------------------------------------------
+
+    def accept(self, connection: ServerConnection, request: Request) -> HttpError | None:
+        """Judge a request by its head (see http.server.Handler)."""
+        verdict = self._admission.judge(request.head, connection.local_host)
+        if verdict.caller is not None:
+            request.caller = verdict.caller.name
+        return verdict.refusal
+
+    def answer(self, connection: ServerConnection, request: Request) -> None:
+        """A request is complete (see http.server.Handler)."""
+        unverified = self._admission.judge(request.head, connection.local_host).unverified
+        if unverified is not None:
+            self.spawn(self._verified(connection, request, unverified))
+            return
+        dialect = DIALECTS.get(request.head.path)
+        if dialect is None or request.head.method != b"POST":
+            self._answer_page(connection, request)
+            return
+        self._number += 1
+        exchange = Exchange(self, connection, request, dialect, self._number)
+        connection.exchange = exchange
+        self.active.add(exchange)
+        exchange.begin()
+
+    async def _verified(self, connection: ServerConnection, request: Request, key: bytes) -> None:
+        """A key that is seen for the first time has been shown: hash it, then go on."""
+        caller = await self._keys.verify(key)
+        if connection.request is not request:
+            return  # the client has left
+        if caller is None and self._admission.keys_required:
+            self.refuse(connection, request, unauthorised())
+            return
+        self.accept(connection, request)
+        self.answer(connection, request)
+
+    def refuse(self, connection: ServerConnection, request: Request | None, error: HttpError) -> None:
+        """Write a refusal (see http.server.Handler)."""
+        self.counters.refused[error.code] += 1
+        dialect = DIALECTS.get(request.head.path, OPENAI) if request is not None else OPENAI
+        lines = b"www-authenticate: Bearer\r\n" if error.status == 401 else b""
+        if error.status == 503:
+            lines += b"retry-after: 5\r\n"
+        body = error_body(dialect, error.status, error.code, error.message)
+        connection.respond(error.status, body, lines=lines)
+
+    def _answer_page(self, connection: ServerConnection, request: Request) -> None:
+        head = request.head
+        page = self._pages.table.get(head.path)
+        if page is None and head.path not in DIALECTS and head.path != b"*":
+            message = "There is nothing at this path."
+            self.respond(connection, 404, error_body(OPENAI, 404, "not_found", message))
+            return
+        methods = page[0] if page is not None else (b"POST",)
+        if head.method == b"OPTIONS":
+            self._answer_options(connection, request, methods)
+        elif page is None or head.method not in methods:
+            allowed = b", ".join(methods)
+            body = error_body(OPENAI, 405, "method_not_allowed", f"Use {allowed.decode()} here.")
+            connection.respond(405, body, lines=b"allow: %b\r\n" % allowed)
+        else:
+            page[1](connection, request)
+
+    def _answer_options(self, connection: ServerConnection, request: Request, methods: tuple[bytes, ...]) -> None:
+        cors = self.answer_lines(request)
+        lines = b"allow: %b\r\n" % b", ".join((*methods, b"OPTIONS")) + (cors + PREFLIGHT_LINES if cors else b"")
+        end = b"\r\n" if request.keep_alive else b"connection: close\r\n\r\n"
+        connection.transport.write(status_line(204) + lines + end)
+        connection.finish()
+
+    def respond(
+        self, connection: ServerConnection, status: int, body: bytes, content_type: bytes = b"application/json"
+    ) -> None:
+        """Answer one of the gateway's own pages. Nothing is written when the client has left."""
+        request = connection.request
+        if request is None:
+            return
+        connection.respond(status, body, content_type, self.answer_lines(request))
+
+    def answer_lines(self, request: Request) -> bytes:
+        """Header lines of the gateway's own for this client: CORS, where its page is allowed."""
+        judged = request.head.judged
+        return getattr(judged[1], "cors", b"") if judged is not None else b""
+
+    def why_not_admin(self, connection: ServerConnection, request: Request) -> str | None:
+        """May this caller change the policy? None, or why not."""
+        if not self.settings.admin:
+            return "Changes over HTTP are switched off. Change the policy file, or send SIGHUP."
+        if self._admission.keys_required:
+            caller = self._admission.judge(request.head, connection.local_host).caller
+            return None if caller is not None and caller.admin else "This needs a key made with --admin."
+        peer = connection.transport.get_extra_info("peername")
+        if isinstance(peer, tuple) and ipaddress.ip_address(str(peer[0]).partition("%")[0]).is_loopback:
+            return None
+        return "Without API keys this is allowed from the same machine only."
+
+    # --- what exchanges tell and ask --------------------------------------------------------------------------------
+
+    def spawn(self, work: Coroutine[object, object, None]) -> None:
+        """Run something that must not be lost: it is held until it ends, and cancelled at the stop."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._task_ended)
+
+    def _task_ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            self.log.event("internal_error", error=repr(task.exception()))
+            self.counters.refused["internal_error"] += 1
+
+    async def ask(self, question: Question) -> str:
+        """What decide() asks outside this process (see decision.types.Ask)."""
+        return await ask_judge(self.deployment, self.counters, question)
+
+    def changed(self) -> None:
+        """A pool's readiness, room or window is different: decide() must hear of it."""
+        for pool in self.deployment.pools.values():
+            pool.recount()
+        self.deployment.changed()
+
+    def _replica_changed(self, replica: Replica) -> None:
+        self.log.event("replica", replica=replica.name, state=replica.state, reason=replica.reason)
+        self.changed()
+        self._pump()
+
+    def _pump(self) -> None:
+        for pool in self.deployment.pools.values():
+            if pool.waiting:
+                pool.pump()
+
+    def fault(self, replica: Replica, reason: str) -> None:
+        """A request failed through the replica's fault."""
+        if replica.request_failed(monotonic(), reason):
+            close_idle(replica)
+            self._replica_changed(replica)
+
+    def succeeded(self, replica: Replica, now_s: float) -> None:
+        if replica.succeeded(now_s):
+            self._replica_changed(replica)
+
+    def attempt_failed(self, exchange: Exchange, code: str) -> None:
+        assert exchange.route is not None
+        self.counters.pool(exchange.route.pool).failures[code] += 1
+
+    def ended(self, exchange: Exchange, now_s: float) -> None:
+        """Count and log a finished request."""
+        self.active.discard(exchange)
+        route, pool, request = exchange.route, exchange.pool, exchange.request
+        if route is None or pool is None:
+            self.counters.refused[exchange.error or "unknown"] += 1
+        else:
+            route.answers += 1
+            counters = self.counters.pool(route.pool)
+            counters.statuses[exchange.status] += 1
+            given, made = exchange.tokens
+            if given or made:
+                counters.count_tokens(given or 0, made or 0, pool.spec.price, self.deployment.baseline)
+            begun_s = request.received_s
+            counters.service.add(now_s - begun_s)
+            if exchange.first_byte_s:
+                counters.first_byte.add(exchange.first_byte_s - begun_s)
+            counters.queued.add(exchange.queued_s)
+        if self.log.active:
+            prompt = exchange.prompt if self.deployment.policy.policy.gateway.log_prompts else None
+            self.log.exchange(exchange, self.run_id, now_s, prompt)
+
+    def ways(self) -> dict[str, int]:
+        """Answers per way through the policy since the start."""
+        return {route.text: route.answers for route in self._routes.values()}
+
+    # --- versions ---------------------------------------------------------------------------------------------------
+
+    def deploy(self, policy: CompiledPolicy) -> int:
+        """Put a policy into service at once; requests that have begun finish on the one they began with.
+
+        Returns the new version. Raises DeployError, and then nothing has changed.
+        """
+        previous = self.deployment
+        plan = deploying.plan(policy, previous.pools, self.resolve)
+        admission = self._admit(policy)
+        self._history.append(previous.policy)
+        del self._history[:-_KEPT_VERSIONS]
+        self._swap(plan, admission)
+        return self.deployment.version
+
+    def _swap(self, plan: deploying.Plan, admission: Admission) -> None:
+        previous = self.deployment
+        self.deployment, dropped = deploying.apply(plan, previous.version + 1, previous.pools, self._routes)
+        self.deployment.shares.restore(previous.shares.recent())
+        self._admission = admission
+        for replica in dropped:
+            replica.drain()
+            close_idle(replica)
+        self._watch_health()
+        self._pump()
+        self.counters.reloads["accepted"] += 1
+        self.last_reload_error = None
+        self.log.event("policy", version=self.deployment.version, revision=plan.policy.revision)
+
+    def roll_back(self) -> int:
+        """Put the previous policy back into service, as a new version. Raises DeployError."""
+        if not self._history:
+            raise DeployError("There is no earlier policy to go back to.")
+        policy = self._history[-1]
+        plan = deploying.plan(policy, self.deployment.pools, self.resolve)
+        admission = self._admit(policy)
+        self._history.pop()
+        self._swap(plan, admission)
+        return self.deployment.version
+
+    async def reload_text(self, text: str) -> int:
+        """Check and deploy a policy text. Raises PolicyErrors or DeployError, and then nothing has changed."""
+        try:
+            policy = await asyncio.to_thread(load_policy, text)
+            return self.deploy(policy)
+        except (PolicyErrors, DeployError) as error:
+            self._reload_failed(str(error))
+            raise
+
+    async def reload_file(self) -> int:
+        """Read the policy file again. Raises what reload_text raises, and OSError."""
+        try:
+            text = await asyncio.to_thread(self._file.read)
+        except OSError as error:
+            self._reload_failed(str(error))
+            raise
+        return await self.reload_text(text)
+
+    def _reload_failed(self, why: str) -> None:
+        self.counters.reloads["refused"] += 1
+        self.last_reload_error = why
+        self.log.event("policy_refused", why=why, still=self.deployment.version)
+
+    async def reload_quietly(self) -> None:
+        """For the watcher and for SIGHUP: a broken file is logged, and the old policy goes on."""
+        try:
+            await self.reload_file()
+        except (PolicyErrors, DeployError, OSError, UnicodeDecodeError):
+            return  # logged and counted by _reload_failed
+
+    # --- clock ------------------------------------------------------------------------------------------------------
+
+    def _tick(self, now_s: float) -> None:
+        for exchange in list(self.active):
+            exchange.check(now_s)
+        moved = [replica for pool in self.deployment.pools.values() for replica in pool.replicas if replica.tick(now_s)]
+        if moved:
+            self.changed()
+            self._pump()
+        for pool in self.deployment.pools.values():
+            for replica in pool.replicas:
+                if replica.idle:
+                    close_idle(replica, now_s - IDLE_S)
+        if now_s >= self._next_watch_s:
+            self._next_watch_s = now_s + _WATCH_EVERY_S
+            self._watch_files()
+        self.log.flush()
+
+    def _watch_files(self) -> None:
+        if self.settings.watch_policy and self._file.changed():
+            self.spawn(self.reload_quietly())
+        try:
+            self._keys.reload_if_changed()
+        except KeysError as error:
+            self.log.event("keys_refused", why=str(error))
+
+    # --- life -------------------------------------------------------------------------------------------------------
+
+    def _watch_health(self) -> None:
+        self._health.watch(replica for pool in self.deployment.pools.values() for replica in pool.replicas)
+
+    async def start(self) -> int:
+        """Listen and begin to check replicas; returns the port. Raises OSError (address in use, TLS files)."""
+        settings = self.settings
+        tls = None
+        if settings.tls_cert is not None:
+            tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            tls.minimum_version = ssl.TLSVersion.TLSv1_2
+            tls.load_cert_chain(settings.tls_cert, settings.tls_key)
+        port = await self.server.start(settings.host, settings.port, tls)
+        self._watch_health()
+        return port
+
+    async def stop(self, drain_s: float | None = None) -> None:
+        """Take nothing new, let running answers finish, then end what is left with an error."""
+        await self.server.drain(self.settings.drain_s if drain_s is None else drain_s)
+        for exchange in list(self.active):
+            exchange.stop()
+        await self._health.stop()
+        await self.server.stop()
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for pool in self.deployment.pools.values():
+            for replica in pool.replicas:
+                close_idle(replica)
+        self.log.close()
+
+    def pools(self) -> dict[str, Pool]:
+        return self.deployment.pools

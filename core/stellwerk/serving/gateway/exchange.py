@@ -1,0 +1,501 @@
+"""One request on its way: decided, sent to a replica, tried elsewhere if that gives nothing, counted at the end.
+
+An exchange is a state machine driven by callbacks (client, engine, clock); it has no task of its own. Whatever
+happens, it ends in exactly one call of `_finish`.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import TYPE_CHECKING, Literal
+
+from stellwerk.serving.decision.decide import decide, decide_async
+from stellwerk.serving.decision.request import RequestView
+from stellwerk.serving.decision.types import Decision, NoPool
+from stellwerk.serving.gateway import judge_answer
+from stellwerk.serving.gateway.body import BodyError, BodyScan, replace_model, scan_body
+from stellwerk.serving.gateway.dialect import Dialect, error_body
+from stellwerk.serving.gateway.headers import lines_for_engine
+from stellwerk.serving.gateway.http.status import status_line
+from stellwerk.serving.gateway.relay import Relay
+from stellwerk.serving.gateway.upstream import UpstreamConnection, connect, take_idle
+
+if TYPE_CHECKING:
+    from stellwerk.serving.gateway.app import Gateway
+    from stellwerk.serving.gateway.deployment import Deployment, Route
+    from stellwerk.serving.gateway.http.message import Request
+    from stellwerk.serving.gateway.http.response import ResponseHead
+    from stellwerk.serving.gateway.http.server import ServerConnection
+    from stellwerk.serving.gateway.pool import Pool
+    from stellwerk.serving.gateway.replica import Replica
+
+# deciding: a judge is asked, or the next attempt is being chosen. queued: all replicas are busy. connecting.
+# engaged: sent to an engine. done.
+Phase = Literal["deciding", "queued", "connecting", "engaged", "done"]
+
+CLIENT_LEFT = 499
+
+_NO_POOL_STATUS = {
+    "unknown_model": 404,
+    "unhealthy": 503,
+    "overloaded": 429,
+    "context": 400,
+    "override_refused": 403,
+    "override_unknown": 400,
+}
+_NO_POOL_CODE = {"unknown_model": "model_not_found", "context": "context_length_exceeded"}
+
+
+class Failure:
+    """Why an attempt gave nothing. `answer` is the engine's own error, to pass on if nothing else answers."""
+
+    __slots__ = ("answer", "code", "message", "retry_after", "status")
+
+    def __init__(
+        self, status: int, code: str, message: str, answer: bytes | None = None, retry_after: bytes | None = None
+    ) -> None:
+        self.status = status
+        self.code = code
+        self.message = message
+        self.answer = answer
+        self.retry_after = retry_after
+
+
+class Exchange:
+    """See the module. Attributes that counters and log read are public."""
+
+    __slots__ = (
+        "_again",
+        "_body",
+        "_connection",
+        "_deployment",
+        "_gateway",
+        "_next_pools",
+        "_relay",
+        "_scan",
+        "_sent_for",
+        "_slot_since_s",
+        "_stale_retry",
+        "_total_deadline_s",
+        "_view",
+        "attempts",
+        "avoid",
+        "bytes_out",
+        "deadline_s",
+        "decision",
+        "dialect",
+        "error",
+        "first_byte_s",
+        "gone",
+        "model",
+        "number",
+        "phase",
+        "pool",
+        "queued_s",
+        "replica",
+        "request",
+        "route",
+        "session",
+        "status",
+        "streamed",
+        "tokens",
+    )
+
+    def __init__(
+        self, gateway: Gateway, connection: ServerConnection, request: Request, dialect: Dialect, number: int
+    ) -> None:
+        self._gateway = gateway
+        self._connection = connection
+        self._deployment: Deployment = gateway.deployment
+        self.request = request
+        self.dialect = dialect
+        self.number = number
+        self.phase: Phase = "deciding"
+        self.gone = False
+        self.model = ""
+        self.decision: Decision | None = None
+        self.route: Route | None = None  # where the answer comes from, as counters and headers know it
+        self.pool: Pool | None = None
+        self.replica: Replica | None = None
+        self.avoid: tuple[Replica, ...] = ()
+        self.session: str | None = None
+        self.attempts = 0
+        self.queued_s = 0.0
+        self.first_byte_s = 0.0
+        self.status = 0
+        self.error: str | None = None
+        self.streamed = False
+        self.tokens: tuple[int | None, int | None] = (None, None)
+        self.bytes_out = 0
+        self.deadline_s = 0.0
+        self._total_deadline_s = 0.0
+        self._slot_since_s = 0.0
+        self._relay: Relay | None = None
+        self._body = b""
+        self._sent_for: Pool | None = None
+        self._stale_retry = False
+        self._again = 0
+        self._next_pools: tuple[str, ...] = ()
+
+    @property
+    def engine(self) -> str:
+        """Name of the replica, for messages."""
+        return self.replica.name if self.replica is not None else "?"
+
+    @property
+    def prompt(self) -> str:
+        """Text of the last user turn; for the log of those who want it there."""
+        return self._view.last_user
+
+    # --- deciding -------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Read what the policy needs of the request and send it on its way."""
+        request, deployment, gateway = self.request, self._deployment, self._gateway
+        try:
+            self._scan: BodyScan = scan_body(request.body)
+        except BodyError as error:
+            self._answer_error(Failure(400, "invalid_body", str(error)))
+            return
+        self.model = self._scan.model
+        self._view = RequestView(
+            self.model,
+            request.body,
+            headers=deployment.view_headers(request.head),
+            api_key=request.caller,
+            request_id=f"{gateway.run_id}{self.number:x}",
+        )
+        if deployment.policy.needs.judge:
+            gateway.spawn(self._decide_with_judge())
+            return
+        try:
+            decision = decide(deployment.policy, self._view, deployment.snapshot())
+        except NoPool as error:
+            self._no_pool(error)
+        else:
+            self._go(decision)
+
+    async def _decide_with_judge(self) -> None:
+        deployment = self._deployment
+        try:
+            decision = await decide_async(deployment.policy, self._view, deployment.snapshot(), self._gateway.ask)
+        except NoPool as error:
+            if self.phase == "deciding":
+                self._no_pool(error)
+        else:
+            if self.phase == "deciding":
+                self._go(decision)
+
+    def _no_pool(self, error: NoPool) -> None:
+        status = _NO_POOL_STATUS[error.kind]
+        retry_after = None
+        if status in (429, 503):
+            retry_after = b"%d" % self._deployment.retry_after_s()
+        code = _NO_POOL_CODE.get(error.kind, error.kind)
+        self._answer_error(Failure(status, code, str(error), retry_after=retry_after))
+
+    def _go(self, decision: Decision) -> None:
+        self.decision = decision
+        if decision.scores:
+            self._deployment.observe(decision.scores)
+        self._next_pools = decision.candidates
+        self._enter(decision.pool)
+
+    # --- pools and replicas ---------------------------------------------------------------------------------------
+
+    def _enter(self, name: str) -> None:
+        assert self.decision is not None
+        self.pool = pool = self._deployment.pools[name]
+        self.route = self._deployment.route(self.decision, name)
+        self.avoid = ()
+        spec = pool.spec
+        self._again = spec.retries
+        if not self._total_deadline_s:
+            self._total_deadline_s = self.request.received_s + spec.deadlines.total_s
+        if spec.balance == "prefix":
+            self.session = self._view.session_key
+        self._attempt(None)
+
+    def _attempt(self, failure: Failure | None) -> None:
+        """Take a replica of the current pool, or queue for one. `failure`: why there is another attempt."""
+        pool = self.pool
+        assert pool is not None
+        replica = pool.take(self.session, self.avoid)
+        if replica is not None:
+            self.slot_free(replica)
+        elif not pool.can_serve(self.avoid):
+            message = f"No replica of pool {pool.spec.name} is healthy."
+            self._next_pool(failure or Failure(503, "unhealthy", message, retry_after=b"%d" % pool.retry_after_s()))
+        elif pool.enqueue(self):
+            self.phase = "queued"
+            self._slot_since_s = monotonic()
+            self.deadline_s = self._slot_since_s + pool.spec.max_wait_s
+            if pool.full:
+                self._gateway.changed()
+        else:
+            self._next_pool(self._overloaded("its queue is full"))
+
+    def _overloaded(self, why: str) -> Failure:
+        pool = self.pool
+        assert pool is not None
+        message = f"Pool {pool.spec.name} is overloaded: {why}. Try again later."
+        return Failure(429, "overloaded", message, retry_after=b"%d" % pool.retry_after_s())
+
+    def slot_free(self, replica: Replica) -> None:
+        """A slot on `replica` is ours: use a warm connection to it, or open one."""
+        now_s = monotonic()
+        if self.phase == "queued":
+            self.queued_s += now_s - self._slot_since_s
+        self.replica = replica
+        self.attempts += 1
+        self._slot_since_s = now_s
+        upstream = take_idle(replica)
+        if upstream is not None:
+            self._send(upstream, now_s)
+        else:
+            self._open(replica)
+
+    def _open(self, replica: Replica) -> None:
+        self.phase = "connecting"
+        self.deadline_s = 0.0
+        self._gateway.spawn(self._connect(replica, self.attempts))
+
+    async def _connect(self, replica: Replica, attempt: int) -> None:
+        assert self.pool is not None
+        timeout_s = self.pool.spec.deadlines.connect_s
+        try:
+            upstream = await connect(replica, timeout_s)
+        except (OSError, TimeoutError) as error:
+            if self.phase == "connecting" and self.attempts == attempt:
+                reason = f"no connection within {timeout_s:g} s" if isinstance(error, TimeoutError) else str(error)
+                self.failed(502, "unreachable", f"The engine {replica.name} cannot be reached: {reason}.")
+            return
+        if self.phase == "connecting" and self.attempts == attempt:
+            self._send(upstream, monotonic())
+        else:
+            upstream.release(monotonic(), reusable=True)
+
+    def _send(self, upstream: UpstreamConnection, now_s: float) -> None:
+        pool, replica, head = self.pool, self.replica, self.request.head
+        assert pool is not None
+        assert replica is not None
+        if self._sent_for is not pool:
+            self._sent_for = pool
+            self._body = replace_model(self.request.body, self._scan, pool.model_json)
+        lines = head.engine_lines
+        if lines is None:
+            lines = head.engine_lines = lines_for_engine(head.headers)
+        path = b"%b?%b" % (head.path, head.query) if head.query else head.path
+        self.phase = "engaged"
+        self.deadline_s = now_s + pool.spec.deadlines.first_byte_s
+        self._relay = relay = Relay(self, upstream)
+        upstream.send(
+            relay, b"%b%bcontent-length: %d\r\n\r\n" % (replica.prefix(path), lines, len(self._body)), self._body
+        )
+
+    # --- what the relay says --------------------------------------------------------------------------------------
+
+    def write(self, data: bytes) -> None:
+        """Send bytes to the client."""
+        self._connection.transport.write(data)
+
+    def progress(self) -> None:
+        """A part of the answer has been passed on."""
+        if self._connection.paused:
+            self.client_paused()
+        else:
+            assert self.pool is not None
+            self.deadline_s = monotonic() + self.pool.spec.deadlines.idle_s
+
+    def own_lines(self) -> bytes:
+        """The header lines that the gateway adds, with the empty line that ends the head."""
+        route = self.route.lines if self.route is not None else b""
+        more = self._gateway.answer_lines(self.request)
+        if self.request.keep_alive:
+            return b"%b%b\r\n" % (route, more)
+        return b"%b%bconnection: close\r\n\r\n" % (route, more)
+
+    def answered(self, status: int) -> None:
+        """The whole answer has been passed on."""
+        now_s = monotonic()
+        assert self.replica is not None
+        self._gateway.succeeded(self.replica, now_s)
+        self._give_slot_back(now_s - self._slot_since_s)
+        self._finish(status, None, now_s)
+
+    def lost(self, reason: str, *, stale: bool) -> None:
+        """The connection ended before an answer. `stale`: it had been idle, and not a byte came back."""
+        replica = self.replica
+        assert replica is not None
+        if stale and not self._stale_retry:
+            # The engine closed an idle connection while the request was on its way: it has not seen it.
+            self._stale_retry = True
+            self._open(replica)
+        else:
+            self.failed(502, "engine_failed", f"The engine {replica.name} failed: {reason}.")
+
+    def refused(self, status: int, payload: bytes, head: ResponseHead) -> None:
+        """The engine answered with an error: elsewhere it may work, or the client must be told."""
+        replica = self.replica
+        assert replica is not None
+        answer = payload if judge_answer.is_json(payload) and not head.encoded else None
+        message = f"The engine {replica.name} answered {status}."
+        failure = Failure(status, "engine_error", message, answer, head.retry_after)
+        if judge_answer.is_overflow(status, payload):
+            self._learn_window(replica, judge_answer.stated_window(payload))
+            failure.code, failure.message = "context_length_exceeded", "The prompt does not fit the context window."
+            self._fail(failure, fault=False, same_pool=False)
+        elif judge_answer.is_retriable(status):
+            self._fail(failure, fault=judge_answer.is_fault(status))
+        else:
+            self.first_byte_s = monotonic()
+            self._give_slot_back(None)
+            self._answer_error(failure)
+
+    def _learn_window(self, replica: Replica, stated: int | None) -> None:
+        """Remember that this much does not fit, so that the next one of its size goes elsewhere at once."""
+        demand = self._view.prompt_tokens + (self._view.max_tokens or 0)
+        learned = stated if stated is not None and stated < demand else max(1, demand - 1)
+        if replica.context_window is None or learned < replica.context_window:
+            replica.context_window = learned
+            self._gateway.changed()
+
+    def failed(self, status: int, code: str, message: str) -> None:
+        """The replica gave nothing, through its own fault."""
+        self._fail(Failure(status, code, message), fault=True)
+
+    def broke_off(self, code: str, message: str, *, abort: bool) -> None:
+        """The answer broke after a part of it had been passed on."""
+        assert self.replica is not None
+        if code != "shutdown":
+            self._gateway.fault(self.replica, message)
+        self._give_slot_back(None)
+        self._finish(502, code, monotonic(), abort=abort)
+
+    # --- failures -------------------------------------------------------------------------------------------------
+
+    def _fail(self, failure: Failure, *, fault: bool, same_pool: bool = True) -> None:
+        """This attempt gave nothing. Nothing has reached the client, so another replica or pool may answer."""
+        pool, replica = self.pool, self.replica
+        assert pool is not None
+        assert replica is not None
+        self._cut()
+        self._give_slot_back(None)
+        self._gateway.attempt_failed(self, failure.code)
+        if fault:
+            self._gateway.fault(replica, failure.message)
+        self.avoid = (*self.avoid, replica)
+        if same_pool and self._again > 0 and pool.can_serve(self.avoid):
+            self._again -= 1
+            self._attempt(failure)
+        else:
+            self._next_pool(failure)
+
+    def _next_pool(self, failure: Failure) -> None:
+        while self._next_pools:
+            name, *rest = self._next_pools
+            self._next_pools = tuple(rest)
+            pool = self._deployment.pools[name]
+            if pool.ready and not pool.full:
+                self._enter(name)
+                return
+        self._answer_error(failure)
+
+    def _answer_error(self, failure: Failure) -> None:
+        body = failure.answer or error_body(self.dialect, failure.status, failure.code, failure.message)
+        retry = b"" if failure.retry_after is None else b"retry-after: %b\r\n" % failure.retry_after
+        self.bytes_out = len(body)
+        self.write(
+            b"%bcontent-type: application/json\r\ncontent-length: %d\r\n%b%b%b"
+            % (status_line(failure.status), len(body), retry, self.own_lines(), body)
+        )
+        self._finish(failure.status, failure.code, monotonic())
+
+    # --- client and clock -----------------------------------------------------------------------------------------
+
+    def client_gone(self) -> None:
+        """The client has left: the engine is told by closing its connection, at once."""
+        self.gone = True
+        if self.phase == "done":
+            return
+        self._leave_queue()
+        self._cut()
+        self._give_slot_back(None)
+        self._finish(CLIENT_LEFT, "client_left", monotonic(), connected=False)
+
+    def client_paused(self) -> None:
+        if self._relay is not None:
+            self._relay.pause()
+            self.deadline_s = 0.0  # it is the client who is slow
+
+    def client_resumed(self) -> None:
+        if self._relay is not None and self.pool is not None:
+            self._relay.resume()
+            self.deadline_s = monotonic() + self.pool.spec.deadlines.idle_s
+
+    def check(self, now_s: float) -> None:
+        """Called by the clock: is something overdue?"""
+        if self._total_deadline_s and now_s > self._total_deadline_s:
+            self._total_deadline_s = 0.0
+            self._next_pools = ()
+            self._again = 0
+            self._overdue("the whole request took longer than its deadline", fault=False)
+        elif self.deadline_s and now_s > self.deadline_s:
+            self._overdue("it sent nothing for too long", fault=True)
+
+    def _overdue(self, what: str, *, fault: bool) -> None:
+        self.deadline_s = 0.0
+        if self.phase == "queued":
+            self.queued_s += monotonic() - self._slot_since_s
+            self._leave_queue()
+            self._next_pool(self._overloaded("no replica became free in time"))
+        elif self._relay is not None and self._relay.passing:
+            self._relay.break_off("deadline", f"The answer was cut: {what}.")
+        elif self.phase in ("engaged", "connecting"):
+            self._fail(Failure(504, "timeout", f"The engine {self.engine} failed: {what}."), fault=fault)
+        else:
+            self._answer_error(Failure(504, "timeout", f"The request failed: {what}."))
+
+    def stop(self) -> None:
+        """The gateway shuts down and cannot wait any longer."""
+        message = "The gateway is shutting down."
+        if self._relay is not None and self._relay.passing:
+            self._relay.break_off("shutdown", message)
+        elif self.phase != "done":
+            self._leave_queue()
+            self._cut()
+            self._give_slot_back(None)
+            self._answer_error(Failure(503, "shutdown", message, retry_after=b"5"))
+
+    # --- the end --------------------------------------------------------------------------------------------------
+
+    def _leave_queue(self) -> None:
+        if self.phase == "queued" and self.pool is not None:
+            self.phase = "deciding"
+            self.pool.leave_queue(self)
+
+    def _cut(self) -> None:
+        relay, self._relay = self._relay, None
+        if relay is not None:
+            relay.cut()
+
+    def _give_slot_back(self, service_s: float | None) -> None:
+        if self.phase == "engaged" or self.phase == "connecting":
+            self.phase = "deciding"
+            assert self.pool is not None
+            assert self.replica is not None
+            self.pool.release(self.replica, service_s)
+
+    def _finish(
+        self, status: int, error: str | None, now_s: float, *, connected: bool = True, abort: bool = False
+    ) -> None:
+        self.status = status
+        self.error = error
+        self.phase = "done"
+        self._relay = None
+        self._gateway.ended(self, now_s)
+        if abort:
+            self._connection.exchange = None
+            self._connection.abort()
+        elif connected:
+            self._connection.finish()

@@ -1,0 +1,125 @@
+"""Connections to engines: opened when needed, kept while they are warm, told apart by the replica they lead to."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Protocol, cast
+
+from stellwerk.serving.gateway.http.response import ResponseError, ResponseReader, ResponseSink
+from stellwerk.serving.gateway.replica import Replica
+
+# Many engines close an idle connection after 5 s; using one at that moment costs a retry.
+IDLE_S = 4.0
+
+
+class Caller(ResponseSink, Protocol):
+    """Who has a request running on an upstream connection."""
+
+    def upstream_lost(self, reason: str, *, answered: bool, reused: bool) -> None:
+        """The connection broke or the answer was no HTTP. `answered`: at least one byte of the answer had come."""
+
+
+class UpstreamConnection(asyncio.Protocol):
+    """One connection to a replica. At most one request at a time."""
+
+    __slots__ = ("_answered", "_caller", "_reader", "idle_since_s", "lost", "replica", "reused", "transport")
+
+    transport: asyncio.Transport
+
+    def __init__(self, replica: Replica) -> None:
+        self.replica = replica
+        self.lost = False
+        self.reused = False
+        self.idle_since_s = 0.0
+        self._reader = ResponseReader(replica.heads)
+        self._caller: Caller | None = None
+        self._answered = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast("asyncio.Transport", transport)  # uvloop has a class of its own
+
+    def data_received(self, data: bytes) -> None:
+        self._answered = True
+        try:
+            self._reader.feed(data)
+        except ResponseError as error:
+            self._break(f"it answered what is not HTTP: {error}")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.lost = True
+        caller = self._caller
+        if caller is None:
+            if self in self.replica.idle:
+                self.replica.idle.remove(self)
+            return
+        if exc is None and self._reader.eof():
+            return
+        self._break("it closed the connection" if exc is None else f"the connection broke ({exc})")
+
+    def _break(self, reason: str) -> None:
+        caller = self._caller
+        self.cut()
+        if caller is not None:
+            caller.upstream_lost(reason, answered=self._answered, reused=self.reused)
+
+    def send(self, caller: Caller, head: bytes, body: bytes) -> None:
+        """Put a request on the connection; the caller is told about the answer."""
+        self._caller = caller
+        self._reader.sink = caller
+        self._answered = False
+        if len(body) < 32768:
+            self.transport.write(head + body)
+        else:
+            self.transport.write(head)
+            self.transport.write(body)
+
+    def release(self, now_s: float, *, reusable: bool) -> None:
+        """The answer has been read to its end: keep the connection for the next request, or close it."""
+        self._caller = None
+        self._reader.sink = None
+        if reusable and not self.lost and self.replica.state in ("up", "trial"):
+            self.reused = True
+            self.idle_since_s = now_s
+            self.replica.idle.append(self)
+        elif not self.lost:
+            self.transport.close()
+
+    def cut(self) -> None:
+        """Break off at once: the engine sees it and stops computing."""
+        self._caller = None
+        self._reader.sink = None
+        if not self.lost:
+            self.transport.abort()
+
+
+def take_idle(replica: Replica) -> UpstreamConnection | None:
+    """The connection used last, which is the one least likely to have been closed by the engine."""
+    idle = replica.idle
+    while idle:
+        connection = idle.pop()
+        if not connection.lost and not connection.transport.is_closing():
+            return connection
+    return None
+
+
+def close_idle(replica: Replica, before_s: float = float("inf")) -> None:
+    """Close the connections that have been idle since before `before_s`; all of them by default."""
+    kept = [connection for connection in replica.idle if connection.idle_since_s >= before_s]
+    dropped = [connection for connection in replica.idle if connection.idle_since_s < before_s]
+    replica.idle[:] = kept
+    for connection in dropped:
+        connection.transport.close()
+
+
+async def connect(replica: Replica, timeout_s: float) -> UpstreamConnection:
+    """A new connection. Raises OSError (also for TLS) or TimeoutError."""
+    address = replica.address
+    async with asyncio.timeout(timeout_s):
+        _, connection = await asyncio.get_running_loop().create_connection(
+            lambda: UpstreamConnection(replica),
+            address.host,
+            address.port,
+            ssl=address.tls,
+            server_hostname=address.server_name,
+        )
+    return connection

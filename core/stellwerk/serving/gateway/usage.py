@@ -1,0 +1,18 @@
+"""Tokens of an answer, taken from its bytes without parsing the answer."""
+
+from __future__ import annotations
+
+import re
+
+_INPUT = re.compile(rb'"(?:prompt_tokens|input_tokens)"\s*:\s*([0-9]{1,12})')
+_OUTPUT = re.compile(rb'"(?:completion_tokens|output_tokens)"\s*:\s*([0-9]{1,12})')
+_SPAN = 1024  # bytes within which a usage object names both
+
+
+def tokens_of(body: bytes) -> tuple[int | None, int | None]:
+    """(input, output) tokens as the answer's last `usage` states them; None where it does not."""
+    place = body.rfind(b'"usage"')
+    if place < 0:
+        return None, None
+    given, made = _INPUT.search(body, place, place + _SPAN), _OUTPUT.search(body, place, place + _SPAN)
+    return (int(given[1]) if given else None, int(made[1]) if made else None)
