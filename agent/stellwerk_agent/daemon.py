@@ -23,6 +23,7 @@ from stellwerk_agent.probes import host
 from stellwerk_agent.reading import Reader, clean
 from stellwerk_agent.rpc import Call, Connection, Registry
 from stellwerk_agent.services import Services
+from stellwerk_agent.uninstall import remove_state
 
 log = logging.getLogger("stellwerk.daemon")
 
@@ -63,10 +64,13 @@ def main(argv: Sequence[str]) -> int:
     try:
         listener = paths.listen(paths.socket_path(options.state_dir))
         try:
-            return asyncio.run(_serve(options, listener))
+            uninstalled = asyncio.run(_serve(options, listener))
         finally:
             # While the lock is held no other daemon can have put its own socket there.
             paths.socket_path(options.state_dir).unlink(missing_ok=True)
+        if uninstalled:
+            remove_state(options.state_dir)
+        return 0
     except (StellwerkError, OSError) as error:
         return _give_up(error)
     finally:
@@ -97,14 +101,14 @@ def _start_log(state_dir: Path) -> None:
     logger.addHandler(handler)
 
 
-async def _serve(options: Options, listener: socket.socket) -> int:
+async def _serve(options: Options, listener: socket.socket) -> bool:
+    """Serve until the end; true when the agent was uninstalled."""
     daemon = Daemon(options)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, daemon.stop, signal.Signals(number).name)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the end of the SSH session is not the daemon's end
-    await daemon.run(listener)
-    return 0
+    return await daemon.run(listener)
 
 
 class Daemon:
@@ -130,8 +134,8 @@ class Daemon:
         log.info("stopping: %s", why)
         self._stop.set()
 
-    async def run(self, listener: socket.socket) -> None:
-        """Serve on `listener` until `stop`."""
+    async def run(self, listener: socket.socket) -> bool:
+        """Serve on `listener` until `stop`; true when that was the end of an uninstall."""
         path = paths.socket_path(self.options.state_dir)
         mine = path.stat().st_ino
         server = await asyncio.start_unix_server(self._attached, sock=listener, limit=wire.MAX_LINE_BYTES)
@@ -149,6 +153,7 @@ class Daemon:
             if self._connections:
                 await asyncio.wait(list(self._connections.values()))
             await self._services.stop()
+        return self._services.uninstall.done
 
     async def _attached(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = Connection(reader, writer, self._registry)
@@ -176,8 +181,7 @@ class Daemon:
         )
 
     async def _stop_by_request(self, call: Call, params: Stop) -> dict[str, str]:
-        # The answer leaves first: connections write what waits before they close.
-        asyncio.get_running_loop().call_soon(self.stop, f"replaced by {clean(params.by) or 'another agent'}")
+        call.when_answered = lambda: self.stop(f"replaced by {clean(params.by) or 'another agent'}")
         return {}
 
 

@@ -72,6 +72,7 @@ class Call:
     request_id: int
     method: str
     connection: Connection
+    when_answered: Callable[[], None] | None = None  # called once the answer waits to be sent
 
     def progress(self, data: Any) -> None:
         """Tell the desktop how far the call is. Left out when the desktop does not keep up."""
@@ -217,6 +218,8 @@ class Connection:
         try:
             value: Any = wire.from_wire(method.params, params)
             self._put(wire.result(request_id, await asyncio.wait_for(method.handler(call, value), deadline_s)))
+            if call.when_answered is not None:
+                call.when_answered()
         except wire.WireError as error:
             self._put(wire.failure(request_id, wire.INVALID_PARAMS, str(error)))
         except StellwerkError as error:

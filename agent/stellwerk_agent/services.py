@@ -12,12 +12,15 @@ from stellwerk_agent.guarding import Guarding
 from stellwerk_agent.hearing import Hearing
 from stellwerk_agent.jobs import Jobs
 from stellwerk_agent.locking import NodeLock
+from stellwerk_agent.mesh import Mesh
 from stellwerk_agent.netguard.client import read_netplan
 from stellwerk_agent.options import Options, map_address
+from stellwerk_agent.own_files import OwnFiles
 from stellwerk_agent.rpc import Call, Nothing, Registry
 from stellwerk_agent.sampling import Sampling
 from stellwerk_agent.selfrun import Self
 from stellwerk_agent.sudo import Sudo
+from stellwerk_agent.uninstall import Uninstall
 from stellwerk_agent.verify import Verify
 
 
@@ -35,6 +38,8 @@ class Services:
         self._sudo = Sudo(options)
         self._jobs = Jobs(options, me)
         self._sampling = Sampling(options, self._jobs.running, stop_daemon)
+        mesh = Mesh(options, self.lock)
+        self.uninstall = Uninstall(options, me, self._jobs, mesh, self._sudo, self.lock, stop_daemon)
         self._parts = (
             self.lock,
             self._jobs,
@@ -42,6 +47,9 @@ class Services:
             Verify(options, self._jobs),
             Guarding(options, self._sudo, self.lock),
             Hearing(options, self._sudo),
+            mesh,
+            OwnFiles(options),
+            self.uninstall,
         )
 
     def register(self, registry: Registry) -> None:

@@ -29,7 +29,7 @@ Methods (parameters -> result; results are the dataclasses of `stellwerk.model`,
     net.guard.revert {plan_id, why}                                       -> GuardStatus
     net.guard.undo   {plan_id}                                            -> GuardStatus  (take back a confirmed plan)
     mesh.key         {}                                                   -> {public_key, host_keys: [str]}
-    mesh.install     {peers: [{alias, address, port, user, public_key, host_keys}]} -> {changed: [path]}
+    mesh.install     {peers: [{alias, address, port, user, public_key, host_keys}]} -> {changed: [path], notes: [str]}
     mesh.verify      {aliases}                                            -> {results: {alias: error|null}}
     mesh.remove      {}                                                   -> {removed: [path]}
     address.map      {addresses: [str]}                                   -> {addresses: {fabric: dial}}
@@ -38,10 +38,14 @@ Methods (parameters -> result; results are the dataclasses of `stellwerk.model`,
     job.status       {job_id}                                             -> JobStatus
     job.list         {}                                                   -> {jobs: [JobStatus]}
     job.log          {job_id, offset, limit}                              -> {offset, text, end, size}
-    files.list|read|write|remove {path, …}   (the agent's own directory only)
+    files.list       {path}                                               -> {entries: [{name, directory, size, mtime}]}
+    files.read       {path, offset, limit}                                -> {data (base64), end, size}
+    files.write      {path, data (base64), offset|null, executable}       -> {size}   (null: the whole file, in one step)
+    files.remove     {path}                                               -> {}
+    files.* are restricted to the agent's own directory
     lock.take        {desktop, force}                                     -> {holder}
     lock.release     {desktop}                                            -> {}
-    uninstall        {}                                                   -> {removed: [path]}
+    uninstall        {}                                                   -> {removed: [path], left: [{path, why}]}
     bye              {}                                                   -> {}
 """
 
