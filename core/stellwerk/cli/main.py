@@ -20,6 +20,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "plan": ("stellwerk.cli.network", "plan"),
     "apply": ("stellwerk.cli.network", "apply"),
     "undo": ("stellwerk.cli.network", "undo"),
+    "serve": ("stellwerk.cli.serve", "serve"),
+    "engine": ("stellwerk.cli.serve", "engine"),
+    "key": ("stellwerk.cli.serve", "key"),
 }
 
 

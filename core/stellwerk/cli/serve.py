@@ -1,0 +1,287 @@
+"""`stellwerk serve`, `stellwerk engine` and `stellwerk key`: the gateway, simulated engines, and API keys."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import signal
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from platformdirs import user_config_path
+
+if TYPE_CHECKING:
+    from stellwerk.serving.gateway.app import Gateway
+    from stellwerk.serving.gateway.settings import GatewaySettings
+
+
+def default_keys_path() -> Path:
+    """Where API keys lie unless told otherwise."""
+    return user_config_path("stellwerk") / "keys" / "api-keys.json"
+
+
+def _run(main: Callable[[], Coroutine[Any, Any, None]], *, plain: bool) -> None:
+    """Run on uvloop where it is installed."""
+    if not plain:
+        try:
+            import uvloop
+        except ImportError:
+            pass
+        else:
+            uvloop.run(main())
+            return
+    asyncio.run(main())
+
+
+async def _until_told(on_hangup: Callable[[], None] | None = None) -> None:
+    """Wait for Ctrl+C or SIGTERM."""
+    loop = asyncio.get_running_loop()
+    told = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, told.set)
+    hangup = getattr(signal, "SIGHUP", None)
+    if on_hangup is not None and hangup is not None:
+        loop.add_signal_handler(hangup, on_hangup)
+    await told.wait()
+
+
+def _fail(message: str) -> None:
+    click.echo(message, err=True)
+    sys.exit(2)
+
+
+@click.command()
+@click.option("--policy", "policy_path", required=True, type=click.Path(path_type=Path), help="The policy file (YAML).")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", default=8080, show_default=True, help="Port to listen on; 0 takes a free one.")
+@click.option("--node", "nodes", multiple=True, metavar="NAME=HOST[:PORT]", help="Where a node of the policy is.")
+@click.option("--keys", type=click.Path(path_type=Path), default=None, help="File of API keys.")
+@click.option("--tls-cert", type=click.Path(exists=True), default=None, help="Certificate chain (PEM) for HTTPS.")
+@click.option("--tls-key", type=click.Path(exists=True), default=None, help="Its private key (PEM).")
+@click.option("--log", "log_path", default="-", show_default=True, help='Request log; "-" is stderr, "none" none.')
+@click.option("--drain", default=30.0, show_default=True, help="Seconds that running answers get at the end.")
+@click.option("--watch/--no-watch", default=True, show_default=True, help="Reload when the policy file changes.")
+@click.option("--plain", is_flag=True, help="Without uvloop and httptools, even where they are installed.")
+def serve(
+    policy_path: Path,
+    host: str,
+    port: int,
+    nodes: tuple[str, ...],
+    keys: Path | None,
+    tls_cert: str | None,
+    tls_key: str | None,
+    log_path: str,
+    drain: float,
+    watch: bool,
+    plain: bool,
+) -> None:
+    """Run the gateway: one OpenAI-compatible endpoint in front of the pools of a policy.
+
+    SIGHUP reads the policy again, SIGTERM lets running answers finish.
+    """
+    from stellwerk.serving.gateway.settings import GatewaySettings
+
+    keys_path = keys if keys is not None else default_keys_path()
+    settings = GatewaySettings(
+        host=host,
+        port=port,
+        tls_cert=tls_cert,
+        tls_key=tls_key,
+        log_path=None if log_path == "none" else log_path,
+        keys_path=str(keys_path) if keys is not None or keys_path.exists() else None,
+        watch_policy=watch,
+        drain_s=drain,
+        pure_python=plain,
+    )
+    _run(lambda: _serve(policy_path, settings, _node_table(nodes)), plain=plain)
+
+
+def _node_table(nodes: tuple[str, ...]) -> dict[str, str]:
+    table: dict[str, str] = {}
+    for entry in nodes:
+        name, equals, place = entry.partition("=")
+        if not equals or not name or not place:
+            raise click.BadParameter(f"{entry!r} is not NAME=HOST or NAME=HOST:PORT.", param_hint="--node")
+        table[name] = place
+    return table
+
+
+def _make_gateway(policy_path: Path, settings: GatewaySettings, nodes: dict[str, str]) -> Gateway:
+    from stellwerk.serving.gateway.address import from_table
+    from stellwerk.serving.gateway.app import Gateway
+    from stellwerk.serving.policy.load import load_policy
+
+    policy = load_policy(policy_path.read_text(encoding="utf-8"))
+    return Gateway(policy, settings, resolve=from_table(nodes), policy_path=policy_path)
+
+
+async def _serve(policy_path: Path, settings: GatewaySettings, nodes: dict[str, str]) -> None:
+    from stellwerk.serving.gateway.deployment import DeployError
+    from stellwerk.serving.gateway.keys import KeysError
+    from stellwerk.serving.policy.errors import PolicyErrors
+
+    try:
+        gateway = _make_gateway(policy_path, settings, nodes)
+        port = await gateway.start()
+    except PolicyErrors as error:
+        _fail("\n".join(f"{policy_path}: {problem}" for problem in error.problems))
+    except UnicodeDecodeError:
+        _fail(f"{policy_path} is not UTF-8 text.")
+    except (DeployError, KeysError) as error:
+        _fail(str(error))
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        _fail(f"The gateway cannot start on {settings.host}:{settings.port}: {error.strerror or error}{where}.")
+    else:
+        scheme = "https" if settings.tls_cert else "http"
+        click.echo(f"Gateway on {scheme}://{_in_url(settings.host)}:{port}/v1, policy {policy_path}", err=True)
+        if settings.host not in ("127.0.0.1", "::1", "localhost"):
+            click.echo(f"Other machines can reach it: it listens on {settings.host}.", err=True)
+        # What is there now stays until the end; the collector need not look at it again and again.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(10_000, 20, 20)
+        await _until_told(lambda: gateway.spawn(gateway.reload_quietly()))
+        click.echo("Finishing what runs; Ctrl+C again cuts it off.", err=True)
+        await _stop(gateway)
+
+
+async def _stop(gateway: Gateway) -> None:
+    """Let running answers finish, unless somebody is in a hurry."""
+    stopping = asyncio.ensure_future(gateway.stop())
+    hurry = asyncio.ensure_future(_until_told())
+    await asyncio.wait((stopping, hurry), return_when=asyncio.FIRST_COMPLETED)
+    hurry.cancel()
+    if not stopping.done():
+        stopping.cancel()
+        await asyncio.gather(stopping, return_exceptions=True)
+        await gateway.stop(0)
+
+
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+# --- engines --------------------------------------------------------------------------------------------------------
+
+
+@click.group()
+def engine() -> None:
+    """Engines that need no GPU: for trying the gateway, and for tests."""
+
+
+@engine.command()
+@click.option("--host", default="127.0.0.1", show_default=True)
+@click.option("--port", default=8000, show_default=True, help="0 takes a free one.")
+@click.option("--model", default="simulated", show_default=True, help="The model name it answers to.")
+@click.option("--ttft", default=0.05, show_default=True, help="Seconds to the first token.")
+@click.option("--rate", default=50.0, show_default=True, help="Tokens per second of one stream alone.")
+@click.option("--batch", default=16, show_default=True, help="Streams at once; more wait.")
+@click.option("--batch-share", default=0.5, show_default=True, help="Share of the rate at a full batch.")
+@click.option("--queue", default=256, show_default=True, help="Requests that may wait.")
+@click.option("--context-window", default=32768, show_default=True, help="Tokens.")
+@click.option("--seed", default=0, show_default=True)
+def simulated(**options: Any) -> None:
+    """An OpenAI-compatible engine with made-up words and real timing. Every answer says that it is simulated."""
+    _run(lambda: _simulated(options), plain=False)
+
+
+async def _simulated(options: dict[str, Any]) -> None:
+    from stellwerk.serving.engines.simulated.engine import SimulatedEngine
+    from stellwerk.serving.engines.simulated.settings import SimulatedSettings
+
+    host, port = options.pop("host"), options.pop("port")
+    settings = SimulatedSettings(ttft_s=options.pop("ttft"), **options)
+    running = SimulatedEngine(settings)
+    try:
+        port = await running.start(host, port)
+    except OSError as error:
+        _fail(f"The engine cannot start on {host}:{port}: {error.strerror or error}.")
+    click.echo(f"Simulated engine for {settings.model} on http://{_in_url(host)}:{port}/v1", err=True)
+    await _until_told()
+    await running.stop()
+
+
+@engine.command()
+@click.option("--host", default="127.0.0.1", show_default=True)
+@click.option("--port", default=8000, show_default=True, help="0 takes a free one.")
+@click.option("--events", default=8, show_default=True, help="Content events of a streamed answer.")
+@click.option("--pace", default=0.0, show_default=True, help="Seconds between events; 0 writes them at once.")
+def null(host: str, port: int, events: int, pace: float) -> None:
+    """An engine that answers the same at once: for measuring what stands in front of it."""
+    _run(lambda: _null(host, port, events, pace), plain=False)
+
+
+async def _null(host: str, port: int, events: int, pace: float) -> None:
+    from stellwerk.serving.engines.simulated.null import serve_null
+
+    try:
+        server = await serve_null(host, port, events=events, pace_s=pace)
+    except OSError as error:
+        _fail(f"The engine cannot start on {host}:{port}: {error.strerror or error}.")
+    click.echo(f"Null engine (simulated) on http://{_in_url(host)}:{server.sockets[0].getsockname()[1]}/v1", err=True)
+    await _until_told()
+    server.close()
+
+
+# --- keys -----------------------------------------------------------------------------------------------------------
+
+_keys_file = click.option(
+    "--keys", "path", type=click.Path(path_type=Path), default=None, help="File of API keys.", show_default=True
+)
+
+
+@click.group()
+def key() -> None:
+    """API keys of the gateway. A running gateway notices changes within seconds."""
+
+
+@key.command()
+@click.argument("name")
+@click.option("--admin", is_flag=True, help="May also change the policy over HTTP.")
+@_keys_file
+def create(name: str, admin: bool, path: Path | None) -> None:
+    """Make a key. It is shown once and stored as a hash."""
+    from stellwerk.serving.gateway.keys import KeysError, create_key
+
+    try:
+        text = create_key(path or default_keys_path(), name, admin=admin)
+    except (KeysError, OSError) as error:
+        _fail(str(error))
+    else:
+        click.echo(text)
+        click.echo("Keep it now: it cannot be shown again.", err=True)
+
+
+@key.command("list")
+@_keys_file
+def list_keys(path: Path | None) -> None:
+    """Show all keys, without their secrets."""
+    from stellwerk.serving.gateway.keys import KeysError, load_keys
+
+    try:
+        keys = load_keys(path or default_keys_path())
+    except KeysError as error:
+        _fail(str(error))
+    else:
+        for entry in keys:
+            state = f"revoked {entry.revoked}" if entry.revoked else "valid"
+            click.echo(f"{entry.id}  {entry.name:<20} {'admin' if entry.admin else '     '}  {entry.created}  {state}")
+
+
+@key.command()
+@click.argument("name_or_id")
+@_keys_file
+def revoke(name_or_id: str, path: Path | None) -> None:
+    """Make a key worthless."""
+    from stellwerk.serving.gateway.keys import KeysError, revoke_key
+
+    try:
+        entry = revoke_key(path or default_keys_path(), name_or_id)
+    except (KeysError, OSError) as error:
+        _fail(str(error))
+    else:
+        click.echo(f"Revoked {entry.name} ({entry.id}).")
