@@ -1,0 +1,1 @@
+"""C sources of the scan loop and how they are compiled."""

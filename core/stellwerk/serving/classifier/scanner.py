@@ -1,0 +1,220 @@
+"""The scan loop in C where it can be had, else in Python; same numbers either way."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import platform
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Protocol
+
+from stellwerk.serving.classifier import lexicon
+from stellwerk.serving.classifier.counts import COUNTS
+from stellwerk.serving.classifier.native import compile as native_build
+from stellwerk.serving.classifier.scan import scan
+
+ABI = 1
+
+
+class NativeMissing(Exception):
+    """The C loop cannot be used; the text says why."""
+
+
+class Scanner(Protocol):
+    """`weights`: three floats per bucket (strong head, weak head, square of its rarity)."""
+
+    def buckets(self, text: bytes, bits: int) -> tuple[Sequence[int], Sequence[int]]:
+        """(counts, distinct buckets in order)."""
+        ...
+
+    def bind(self, weights: array[float], bits: int) -> Callable[[bytes], tuple[Sequence[int], float, float, float]]:
+        """A function text -> (counts, sum of strong weights, of weak weights, of squares), over distinct buckets."""
+        ...
+
+
+class PythonScanner:
+    """The reference; used where there is no compiler and no prebuilt library."""
+
+    def buckets(self, text: bytes, bits: int) -> tuple[Sequence[int], Sequence[int]]:
+        return scan(text, bits)
+
+    def bind(self, weights: array[float], bits: int) -> Callable[[bytes], tuple[Sequence[int], float, float, float]]:
+        strong, weak, rarity = weights[0::3], weights[1::3], weights[2::3]
+
+        def run(text: bytes) -> tuple[Sequence[int], float, float, float]:
+            counts, buckets = scan(text, bits)
+            sums = [0.0, 0.0, 0.0]
+            for bucket in buckets:  # one by one as in C: sum() of newer Pythons would round differently
+                sums[0] += strong[bucket]
+                sums[1] += weak[bucket]
+                sums[2] += rarity[bucket]
+            return counts, sums[0], sums[1], sums[2]
+
+        return run
+
+
+class _CScan(ctypes.Structure):
+    """`struct sw_scan`."""
+
+    _fields_ = (
+        ("weights", ctypes.c_void_p),
+        ("words", ctypes.c_void_p),
+        ("classes", ctypes.c_void_p),
+        ("crc", ctypes.c_void_p),
+        ("word_count", ctypes.c_uint32),
+        ("bits", ctypes.c_uint32),
+        ("buckets", ctypes.c_void_p),
+        ("bucket_room", ctypes.c_uint64),
+        ("sums", ctypes.c_double * 3),
+        ("counts", ctypes.c_int32 * 64),
+        ("bucket_count", ctypes.c_uint64),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    words: ctypes.Array[ctypes.c_uint32]
+    classes: ctypes.Array[ctypes.c_uint32]
+    crc: ctypes.Array[ctypes.c_uint32]
+
+
+class NativeScanner:
+    """The C loop. Thread-safe: every call has its own structure."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self.library = library
+        self._scan = library.sw_scan_text
+        self._scan.restype = ctypes.c_int
+        self._scan.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_void_p]
+        known = lexicon.word_classes()
+        entries = ctypes.c_uint32 * len(known)
+        crc = (ctypes.c_uint32 * 256)(*(_crc_entry(index) for index in range(256)))
+        self._tables = _Tables(entries(*known), entries(*known.values()), crc)
+
+    def _prepare(self, bits: int) -> _CScan:
+        address = ctypes.addressof
+        tables = self._tables
+        call = _CScan()
+        call.words, call.classes, call.crc = address(tables.words), address(tables.classes), address(tables.crc)
+        call.word_count, call.bits = len(tables.words), bits
+        return call
+
+    def _run(self, call: _CScan, text: bytes) -> None:
+        room = ctypes.create_string_buffer(len(text) + 1)
+        if self._scan(ctypes.addressof(call), text, len(text), ctypes.addressof(room)) != 0:
+            raise ValueError("a text of more than 2 GiB, or a table of a size that this library does not know")
+
+    def buckets(self, text: bytes, bits: int) -> tuple[Sequence[int], Sequence[int]]:
+        call = self._prepare(bits)
+        out = (ctypes.c_uint32 * (1 << bits))()
+        call.buckets, call.bucket_room = ctypes.addressof(out), 1 << bits
+        self._run(call, text)
+        return call.counts[:COUNTS], out[: call.bucket_count]
+
+    def bind(self, weights: array[float], bits: int) -> Callable[[bytes], tuple[Sequence[int], float, float, float]]:
+        address, _ = weights.buffer_info()
+
+        def run(text: bytes) -> tuple[Sequence[int], float, float, float]:
+            call = self._prepare(bits)
+            call.weights = address
+            self._run(call, text)
+            strong, weak, rarity = call.sums
+            # `weights` is named here so that the table lives as long as this function.
+            assert len(weights) == 3 << bits
+            return call.counts[:COUNTS], strong, weak, rarity
+
+        return run
+
+
+def _crc_entry(index: int) -> int:
+    """Entry of the table of CRC-32 (polynomial 0xEDB88320, as in zlib)."""
+    for _ in range(8):
+        index = (index >> 1) ^ (0xEDB88320 if index & 1 else 0)
+    return index
+
+
+def _beside_sources() -> list[Path]:
+    """Libraries that the package build, or the bundle for a node, has put beside the sources."""
+    found: list[Path] = []
+    folder = resources.files("stellwerk.serving.classifier") / "native"
+    for name in (native_build.LIBRARY, f"libdifficulty-{platform.machine()}.so"):
+        entry = folder / name
+        if isinstance(entry, Path):
+            if entry.is_file():
+                found.append(entry)
+        elif entry.is_file():
+            # Inside a zip application; the loader needs a file. Its folder is its content's hash, so it is never stale.
+            data = entry.read_bytes()
+            target = _cache_folder() / hashlib.sha256(data).hexdigest()[:16] / name
+            if not target.exists():
+                target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                partial = target.with_name(f".{name}.{os.getpid()}")
+                partial.write_bytes(data)
+                partial.replace(target)
+            found.append(target)
+    return found
+
+
+def _cache_folder() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "stellwerk" / "native"
+
+
+def _compiled_here() -> Path:
+    if not native_build.HERE.is_dir():
+        raise NativeMissing("the C source lies in a zip application, without a prebuilt library for this machine")
+    target = _cache_folder() / f"{native_build.source_digest()}-{platform.machine()}" / native_build.LIBRARY
+    if not target.exists():
+        try:
+            native_build.compile_library(target)
+        except (native_build.NoCompiler, RuntimeError, OSError) as error:
+            raise NativeMissing(str(error)) from error
+    return target
+
+
+def load_native(path: Path) -> NativeScanner:
+    """A scanner from a library file. NativeMissing when it is of another version or cannot be loaded."""
+    try:
+        library = ctypes.CDLL(str(path))
+        library.sw_scan_size.restype = ctypes.c_uint64
+        library.sw_scan_sources.restype = ctypes.c_char_p
+        abi, size, sources = library.sw_scan_abi(), library.sw_scan_size(), library.sw_scan_sources().decode()
+    except (OSError, AttributeError) as error:
+        raise NativeMissing(f"{path} cannot be loaded: {error}") from error
+    if abi != ABI or size != ctypes.sizeof(_CScan):
+        raise NativeMissing(f"{path} is of another version")
+    if native_build.HERE.is_dir() and sources != native_build.source_digest():
+        raise NativeMissing(f"{path} was built from other sources")
+    return NativeScanner(library)
+
+
+@cache
+def native_scanner() -> NativeScanner:
+    """The C loop. NativeMissing says why there is none; STELLWERK_NATIVE=0 switches it off."""
+    if os.environ.get("STELLWERK_NATIVE") == "0":
+        raise NativeMissing("switched off by STELLWERK_NATIVE=0")
+    reasons: list[str] = []
+    for path in _beside_sources():
+        try:
+            return load_native(path)
+        except NativeMissing as error:
+            reasons.append(str(error))
+    try:
+        return load_native(_compiled_here())
+    except NativeMissing as error:
+        reasons.append(str(error))
+    raise NativeMissing("; ".join(reasons))
+
+
+def best_scanner() -> Scanner:
+    """C where it can be had, else Python."""
+    try:
+        return native_scanner()
+    except NativeMissing:
+        return PythonScanner()
