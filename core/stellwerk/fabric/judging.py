@@ -93,6 +93,12 @@ def _check(
     )
 
 
+def _no_result(kind: str, place: Place, unit: str, mark: float, why: str | None) -> Check:
+    remedy = "Put the checks above right, then prove again"
+    text = "no result"
+    return _check(kind, place, Verdict.FAIL, text, unit=unit, mark=mark, why=why or text, remedy=remedy)
+
+
 def _unknown(kind: str, place: Place, why: str, **more: Any) -> Check:
     return _check(kind, place, Verdict.NOT_AVAILABLE, "not available", why=why, **more)
 
@@ -276,29 +282,29 @@ def _perf(request: PerfRequest, answers: Answers, proof: Proof) -> Check:
     value = answer.bandwidth_gbps
     if value is None:
         why = answer.error or "no result"
-        remedy = "Put the checks above right first, then prove again"
-        return _check(kind, place, Verdict.FAIL, "no result", unit="Gb/s", mark=HALF_MARK_GBPS, why=why, remedy=remedy)
-    if value >= HALF_MARK_GBPS:
-        return _check(kind, place, Verdict.PASS, gbps(value), value=value, unit="Gb/s", mark=HALF_MARK_GBPS)
-    why, remedy = _why_slow(request, proof)
-    return _check(
-        kind,
-        place,
-        Verdict.DEGRADED,
-        gbps(value),
-        value=value,
-        unit="Gb/s",
-        mark=HALF_MARK_GBPS,
-        why=why,
-        remedy=remedy,
-    )
+        return _check(
+            kind, place, Verdict.FAIL, "no result", unit="Gb/s", mark=HALF_MARK_GBPS, why=why, remedy=_FIRST_THE_REST
+        )
+    fine = value >= HALF_MARK_GBPS
+    why, remedy = ("", "") if fine else _why_slow(request, proof)
+    verdict, text = Verdict.PASS if fine else Verdict.DEGRADED, gbps(value)
+    return _check(kind, place, verdict, text, value=value, unit="Gb/s", mark=HALF_MARK_GBPS, why=why, remedy=remedy)
 
 
 def _latency(place: Place, answer: RdmaPerf) -> Check:
     value = answer.latency_us
     if value is None:
         why = answer.error or "no result"
-        return _check("latency", place, Verdict.FAIL, "no result", unit="µs", mark=LATENCY_MARK_US, why=why)
+        return _check(
+            "latency",
+            place,
+            Verdict.FAIL,
+            "no result",
+            unit="µs",
+            mark=LATENCY_MARK_US,
+            why=why,
+            remedy=_FIRST_THE_REST,
+        )
     fine = value <= LATENCY_MARK_US
     return _check(
         "latency",
@@ -362,5 +368,6 @@ def _port_sums(proof: Proof, answers: Answers) -> Iterable[Check]:
             value=total,
             unit="Gb/s",
             mark=PORT_MARK_GBPS,
-            why="" if fine else "together the halves stay below the mark; see each half",
+            why="" if fine else "together the halves stay below the mark",
+            remedy="" if fine else "See each half of this port for the reason",
         )

@@ -30,6 +30,7 @@ class Finding:
     evidence: tuple[str, ...] = ()
     meaning: str = ""
     remedy: tuple[str, ...] = ()
+    fix: str = ""  # "plan": making and applying the network plan puts it right; empty: by hand
 
 
 class Verdict(str, Enum):

@@ -194,6 +194,7 @@ def test_bandwidth_bands(a: float, b: float) -> None:
             assert check.verdict is (Verdict.PASS if values[check.half or ""] >= 92 else Verdict.DEGRADED)
         if check.kind == "bandwidth-port":
             assert check.verdict is (Verdict.PASS if a + b >= 184 else Verdict.DEGRADED)
+        assert check.verdict is not Verdict.DEGRADED or (check.why and check.remedy)
 
 
 def test_a_slow_half_says_what_the_facts_know() -> None:
@@ -219,7 +220,7 @@ def test_no_result_is_a_failure_and_a_missing_tool_is_not_available() -> None:
     }
     checks = judge(proof, dataclasses.replace(answers, perf=broken))
     bad = [check for check in checks if check.kind in ("bandwidth", "latency")]
-    assert all(check.verdict is Verdict.FAIL and "ibv_modify_qp" in check.why for check in bad)
+    assert all(check.verdict is Verdict.FAIL and "ibv_modify_qp" in check.why and check.remedy for check in bad)
 
     def without_tool(name: str, facts: NodeFacts) -> NodeFacts:
         return dataclasses.replace(facts, tools={**facts.tools, "ib_write_bw": None}) if name == "spark-2" else facts
