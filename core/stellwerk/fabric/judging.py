@@ -281,10 +281,7 @@ def _perf(request: PerfRequest, answers: Answers, proof: Proof) -> Check:
         return _latency(place, answer)
     value = answer.bandwidth_gbps
     if value is None:
-        why = answer.error or "no result"
-        return _check(
-            kind, place, Verdict.FAIL, "no result", unit="Gb/s", mark=HALF_MARK_GBPS, why=why, remedy=_FIRST_THE_REST
-        )
+        return _no_result(kind, place, "Gb/s", HALF_MARK_GBPS, answer.error)
     fine = value >= HALF_MARK_GBPS
     why, remedy = ("", "") if fine else _why_slow(request, proof)
     verdict, text = Verdict.PASS if fine else Verdict.DEGRADED, gbps(value)
@@ -294,17 +291,7 @@ def _perf(request: PerfRequest, answers: Answers, proof: Proof) -> Check:
 def _latency(place: Place, answer: RdmaPerf) -> Check:
     value = answer.latency_us
     if value is None:
-        why = answer.error or "no result"
-        return _check(
-            "latency",
-            place,
-            Verdict.FAIL,
-            "no result",
-            unit="µs",
-            mark=LATENCY_MARK_US,
-            why=why,
-            remedy=_FIRST_THE_REST,
-        )
+        return _no_result("latency", place, "µs", LATENCY_MARK_US, answer.error)
     fine = value <= LATENCY_MARK_US
     return _check(
         "latency",
