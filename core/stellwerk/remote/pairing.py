@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stellwerk.model.errors import ConnectionFailed, StellwerkError
+from stellwerk.model.errors import Busy, ConnectionFailed, StellwerkError
+from stellwerk.remote.failures import cleaned
 from stellwerk.remote.install import remove_key
 from stellwerk.remote.link import NodeLink
 from stellwerk.remote.node_python import NodePython
@@ -14,7 +15,7 @@ from stellwerk.remote.opening import LinkState
 from stellwerk.remote.prompts import OneAtATime, Prompts
 from stellwerk.remote.session import Session
 
-_UNINSTALL_S = 60.0
+_UNINSTALL_S = 180.0  # it ends jobs first
 
 
 async def pair_all(links: Sequence[NodeLink], prompts: Prompts) -> dict[str, StellwerkError | None]:
@@ -48,7 +49,8 @@ class UnpairReport:
 async def unpair(link: NodeLink, *, forget_unreachable: bool = False) -> UnpairReport:
     """Remove agent, its state and the cluster's key from the node, then forget the node's host key here.
 
-    The other lines of its authorized_keys stay byte-identical. Raises when the node cannot be reached, unless
+    The other lines of its authorized_keys stay byte-identical. Raises `Busy` when another desktop holds the node, and
+    the errors of `NodeLink.connect` when it cannot be reached, unless
     `forget_unreachable`: then only this computer forgets it, and the report names what is left there.
     """
     removed: list[str] = []
@@ -76,6 +78,9 @@ async def _clean(link: NodeLink, session: Session, removed: list[str], left: lis
     try:
         answer = await session.rpc.call("uninstall", {}, deadline_s=_UNINSTALL_S)
         removed.extend(str(path) for path in answer.get("removed", ()))
+        left.extend(f"{item['path']}: {cleaned(str(item['why']))}" for item in answer.get("left", ()))
+    except Busy:
+        raise  # another desktop works with this machine: nothing is taken away from under it
     except ConnectionFailed:
         pass  # an agent that removes itself may end before its answer is read; what is left is removed below
     except StellwerkError as error:

@@ -19,6 +19,7 @@ from typing import Any
 import asyncssh
 
 from stellwerk import wire
+from stellwerk.model.errors import StellwerkError
 
 USER = "nvidia"
 
@@ -194,11 +195,15 @@ class Agent:
         self.notify("progress", {"id": request["id"], "data": data})
 
     async def _answer(self, request: dict[str, Any]) -> None:
-        if request["method"] == "hello":
-            result: Any = {**self._hello(), **self.node.hello}
-        else:
-            result = await self.node.methods[request["method"]](self, request)
-        self.process.stdout.write(wire.encode(wire.result(request["id"], result)))
+        try:
+            if request["method"] == "hello":
+                result: Any = {**self._hello(), **self.node.hello}
+            else:
+                result = await self.node.methods[request["method"]](self, request)
+            answer = wire.result(request["id"], result)
+        except StellwerkError as error:
+            answer = wire.error_to_wire(request["id"], error)
+        self.process.stdout.write(wire.encode(answer))
 
     def _hello(self) -> dict[str, Any]:
         import hashlib

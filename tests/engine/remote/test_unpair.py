@@ -10,7 +10,7 @@ import pytest
 
 from engine.remote.fakenode import Agent, FakeNode
 from engine.remote.people import Person
-from stellwerk.model.errors import ConnectionFailed
+from stellwerk.model.errors import Busy, ConnectionFailed
 from stellwerk.remote import LinkState, NodeLink, unpair
 
 Nodes = Callable[..., Awaitable[FakeNode]]
@@ -71,6 +71,30 @@ async def test_what_the_agent_cannot_remove_is_removed_without_it(nodes: Nodes, 
     (node.home / ".local/state/stellwerk").mkdir(parents=True)
     await unpair(link)
     assert tree(node.home) == {}
+
+
+async def test_what_the_agent_had_to_leave_is_reported(nodes: Nodes, links: Links, person: Person) -> None:
+    async def needs_root(agent: Agent, request: dict[str, Any]) -> Any:
+        return {"removed": [], "left": [{"path": "/var/lib/stellwerk", "why": "needs the sudo password"}]}
+
+    node = await nodes(methods={"uninstall": needs_root})
+    link = links(node)
+    await link.pair(person)
+    assert (await unpair(link)).left == ("/var/lib/stellwerk: needs the sudo password",)
+
+
+async def test_nothing_is_taken_from_under_another_desktop(nodes: Nodes, links: Links, person: Person) -> None:
+    async def held(agent: Agent, request: dict[str, Any]) -> Any:
+        raise Busy("desk-2 works with this machine")
+
+    node = await nodes(methods={"uninstall": held})
+    link = links(node)
+    await link.pair(person)
+    was = tree(node.home)
+    with pytest.raises(Busy, match="desk-2"):
+        await unpair(link)
+    assert tree(node.home) == was
+    assert link.desktop.trust.keys("127.0.0.1", node.port) != ()
 
 
 async def test_a_link_that_is_not_connected_connects_for_it(nodes: Nodes, links: Links, person: Person) -> None:

@@ -66,6 +66,7 @@ async def test_pair_read_real_facts_and_unpair_without_a_trace(sshd: Sshd, link:
 
     assert link.hello is not None
     report = await unpair(link)
+    assert report.left == ()
     assert "this cluster's key in ~/.ssh/authorized_keys" in report.removed
     assert not is_running(link.hello.pid)
     assert sshd.authorized_keys.read_bytes() == before
