@@ -16,6 +16,12 @@ assert _spec is not None and _spec.loader is not None
 native = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(native)
 
+SCAN = "core/stellwerk/serving/classifier/native"
+_scan_spec = importlib.util.spec_from_file_location("compile_scan", Path(__file__).parent / SCAN / "compile.py")
+assert _scan_spec is not None and _scan_spec.loader is not None
+scan = importlib.util.module_from_spec(_scan_spec)
+_scan_spec.loader.exec_module(scan)
+
 
 class BuildLibrary(build_ext):
     """Builds a library that ctypes loads: no Python ABI in it, so no ABI in its name either."""
@@ -25,10 +31,11 @@ class BuildLibrary(build_ext):
 
     def build_extension(self, ext: Extension) -> None:
         target = Path(self.get_ext_fullpath(ext.name))
+        build = scan if ext.name.endswith("libdifficulty") else native
         try:
-            native.compile_library(target)
-        except (native.NoCompiler, RuntimeError) as error:
-            self.warn(f"the native collective library is left out, collectives will be slow: {error}")
+            build.compile_library(target)
+        except (native.NoCompiler, scan.NoCompiler, RuntimeError) as error:
+            self.warn(f"the native library {target.name} is left out, its work will be slower: {error}")
 
     def get_outputs(self) -> list[str]:
         return [path for path in super().get_outputs() if Path(path).exists()]
@@ -55,7 +62,12 @@ setup(
             "stellwerk.collectives.native.libstellwerk",
             sources=[f"{NATIVE}/{source}" for source in native.SOURCES],
             depends=[f"{NATIVE}/{header}" for header in ("stellwerk.h", "internal.h", "compile.py")],
-        )
+        ),
+        Extension(
+            "stellwerk.serving.classifier.native.libdifficulty",
+            sources=[f"{SCAN}/{source}" for source in scan.SOURCES],
+            depends=[f"{SCAN}/compile.py"],
+        ),
     ],
     cmdclass={"build_ext": BuildLibrary, "bdist_wheel": PlatformWheel},
 )

@@ -13,7 +13,13 @@ from pathlib import Path
 from zlib import crc32
 
 from stellwerk.serving.classifier.conversation import judge_turns
-from stellwerk.serving.classifier.counts import FEATURE_NAMES, FEATURES, OPTIONS_COUNT, lexical_features
+from stellwerk.serving.classifier.counts import (
+    FEATURE_NAMES,
+    FEATURES,
+    OPTIONS_COUNT,
+    OPTIONS_FEATURE,
+    lexical_features,
+)
 from stellwerk.serving.classifier.scan import PAIR_SALT, bucket_of, piece_codes, words_of
 from stellwerk.serving.classifier.scanner import Scanner, best_scanner
 from stellwerk.serving.classifier.types import Verdict
@@ -193,7 +199,8 @@ class DifficultyModel:
         for value, name, (mean, inverse, strong, weak) in zip(
             lexical_features(counts), FEATURE_NAMES, rows, strict=True
         ):
-            pushes[name] = max(-_CLIP, min(_CLIP, (value - mean) * inverse)) * (strong - weak)
+            if name != FEATURE_NAMES[OPTIONS_FEATURE]:  # the same for all prompts of a kind, so no reason among them
+                pushes[name] = max(-_CLIP, min(_CLIP, (value - mean) * inverse)) * (strong - weak)
         for name, gain in self._word_gains(text).items():
             pushes[f"“{name}”"] = gain / norm
         strongest = sorted(pushes.items(), key=lambda item: (-abs(item[1]), item[0]))[:most]
