@@ -43,6 +43,7 @@ class Cluster:
             self.machines[machine.name] = machine
         self.cables: CableModel = topologies.cable(topology, list(self.machines))
         self.powered: set[str] = set()
+        self._power = {name: asyncio.Lock() for name in self.machines}  # switching takes a moment
         networks = {name: machine.network for name, machine in self.machines.items()}
         self.fabric = Fabric(networks, self.cables, self.powered)
         self.ssh: dict[str, NodeSshServer] = {}
@@ -93,26 +94,27 @@ class Cluster:
     async def power_on(self, name: str) -> None:
         """Boot a node and let it be reached."""
         machine = self.machine(name)
-        if machine.powered:
-            return
-        self.powered.add(name)
-        await machine.power_on()
-        self.carriers[name] = Carriers(self, machine)
-        self.carriers[name].open()
-        port = await self._listen_for_ssh(machine)
-        machine.port = port
-        self.network_changed()
+        async with self._power[name]:
+            if machine.powered:
+                return
+            self.powered.add(name)
+            await machine.power_on()
+            self.carriers[name] = Carriers(self, machine)
+            self.carriers[name].open()
+            machine.port = await self._listen_for_ssh(machine)
+            self.network_changed()
 
     async def power_off(self, name: str) -> None:
-        """Pull the plug of a node."""
+        """Pull the plug of a node: first its programs die, then everybody notices."""
         machine = self.machine(name)
-        self.powered.discard(name)
-        if name in self.carriers:
-            self.carriers.pop(name).close()
-        if name in self.ssh:
-            await self.ssh[name].stop()
-        self.load.forget(name)
-        await machine.power_off()
+        async with self._power[name]:
+            self.powered.discard(name)
+            if name in self.carriers:
+                self.carriers.pop(name).close()
+            await machine.power_off()
+            if name in self.ssh:
+                await self.ssh[name].stop()
+            self.load.forget(name)
 
     async def reinstall(self, name: str) -> None:
         """A fresh system on the same machine: other host key and machine id, nothing of the old home."""

@@ -17,7 +17,7 @@ async def systemctl(call: Call) -> int:
     words = Words([word for word in call.argv if not word.startswith("-")])
     verb = words.take()
     units = call.machine.units
-    if verb is None or verb == "list-units":
+    if verb in (None, "list-units", "list-jobs"):
         for name in sorted(units.running):
             call.line(f"  {name} loaded active running")
         return 0
