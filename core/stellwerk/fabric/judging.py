@@ -41,7 +41,7 @@ class Answers:
     routes: Mapping[str, RouteAnswer] = field(default_factory=dict)
     perf: Mapping[str, RdmaPerf] = field(default_factory=dict)
     neighbours: Mapping[str, Sequence[Neighbour]] = field(default_factory=dict)  # node -> its table, after the pings
-    errors: Mapping[str, str] = field(default_factory=dict)  # id -> why it could not be asked
+    errors: Mapping[str, str] = field(default_factory=dict)  # id, or "neighbours NODE" -> why it could not be asked
 
 
 def judge(proof: Proof, answers: Answers) -> tuple[Check, ...]:
@@ -249,7 +249,7 @@ def _neighbours(proof: Proof, answers: Answers) -> Iterable[Check]:
             continue
         table = answers.neighbours.get(place.node)
         if table is None:
-            yield _not_run("neighbour", place, f"neighbours/{place.node}", answers)
+            yield _not_run("neighbour", place, f"neighbours {place.node}", answers)
             continue
         found = [n for n in table if n.address == request.destination and n.device == place.netdev and n.mac]
         mac = (target.at.half.netdev.mac or "").lower()

@@ -2,7 +2,7 @@
 
 from stellwerk.report.compare import Change, Compared, compare
 from stellwerk.report.model import SCHEMA, SCHEMA_VERSION, Report, from_json, make_report, to_json
-from stellwerk.report.page import clean, to_html
+from stellwerk.report.page import clean, render_html, to_html
 from stellwerk.report.summary import Headline, headline
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "from_json",
     "headline",
     "make_report",
+    "render_html",
     "to_html",
     "to_json",
 ]

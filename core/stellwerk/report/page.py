@@ -6,9 +6,10 @@ import html
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from stellwerk.model.finding import Check, Finding, Verdict
+from stellwerk import __version__
+from stellwerk.model.finding import Check, Finding, Verdict, Verification
 from stellwerk.model.units import NOT_AVAILABLE, gibibytes_from_kb, link_speed
-from stellwerk.report.compare import Change, Compared
+from stellwerk.report.compare import Change, Compared, compare
 from stellwerk.report.model import Report
 from stellwerk.report.summary import headline
 
@@ -61,13 +62,14 @@ def clean(text: str) -> str:
 
 def to_html(report: Report, comparison: Sequence[Compared] = (), compared_with: str = "") -> str:
     """The page. `comparison` adds what changed since an earlier run."""
+    size = f" of {len(report.nodes)}" if report.nodes else ""
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
         f"<title>{clean(report.cluster)}: cluster report</title><style>{_STYLE}</style></head><body>",
-        f"<h1>{clean(report.cluster)}: a {clean(report.topology)} of {len(report.nodes)}</h1>",
+        f"<h1>{clean(report.cluster)}: {clean(report.topology)}{size}</h1>",
         f'<p class="mute">Made {clean(report.created_at)} by Stellwerk {clean(report.product_version)}.</p>',
     ]
     if report.simulated:
@@ -77,10 +79,25 @@ def to_html(report: Report, comparison: Sequence[Compared] = (), compared_with: 
     parts += _proof(report)
     parts += _comparison(comparison, compared_with)
     parts += _findings(report.findings, report.not_available)
-    parts += _machines(report)
+    parts += _machines(report) if report.nodes else []
     parts += [f'<p class="mute">{clean(note)}</p>' for note in report.notes]
     parts.append("</body></html>")
     return "\n".join(parts) + "\n"
+
+
+def render_html(verification: Verification, earlier: Verification | None = None) -> str:
+    """The page of one run of *Prove* alone, compared with an earlier run."""
+    report = Report(
+        verification.cluster,
+        verification.started_at,
+        __version__,
+        verification.topology,
+        verification=verification,
+        simulated=verification.simulated,
+    )
+    if earlier is None:
+        return to_html(report)
+    return to_html(report, compare(earlier, verification), f"the run of {earlier.started_at}")
 
 
 def _proof(report: Report) -> list[str]:

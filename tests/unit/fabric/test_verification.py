@@ -123,7 +123,7 @@ def test_a_pair_is_measured_both_ways() -> None:
 
 def test_nothing_asked_is_nothing_proven() -> None:
     proof = proof_of(ready(PAIR), PAIR)
-    checks = judge(proof, Answers(errors={"neighbours/spark-1": "the connection ended"}))
+    checks = judge(proof, Answers(errors={"neighbours spark-1": "the connection ended"}))
     asked = [c for c in checks if c.kind in ("route", "mtu", "bandwidth", "latency", "bandwidth-port", "neighbour")]
     assert asked and all(check.verdict is Verdict.NOT_AVAILABLE and check.why for check in asked)
     assert any(check.why == "the connection ended" for check in asked)

@@ -24,6 +24,7 @@ from stellwerk.report import (
     from_json,
     headline,
     make_report,
+    render_html,
     to_html,
     to_json,
 )
@@ -225,3 +226,12 @@ def test_checks_that_come_and_go_are_named_and_worse_comes_first() -> None:
     assert found[0].text == "no answer, before 9000"
     page = to_html(Report("c", "", "", "pair", verification=after), found, "9 Nov")
     assert "Compared with 9 Nov" in page and "no answer, before 9000" in page
+
+
+def test_a_proof_alone_makes_a_page_that_compares_with_the_run_before() -> None:
+    earlier = dataclasses.replace(proof(check("mtu", Verdict.PASS, "9000")), started_at="2026-11-09T08:00:00Z")
+    page = render_html(dataclasses.replace(proof(check("mtu", Verdict.FAIL, "no answer")), simulated=True), earlier)
+    text = parsed(page).text
+    assert "workshop: pair" in text and "Machines" not in text and "Simulated" in text
+    assert "Compared with the run of 2026-11-09T08:00:00Z" in text and "no answer, before 9000" in text
+    assert "Compared" not in render_html(earlier)
