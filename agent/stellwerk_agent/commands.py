@@ -31,6 +31,8 @@ import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from stellwerk_agent.reading import clean
+
 MAX_OUTPUT_BYTES = 2 * 1024 * 1024
 
 
@@ -51,8 +53,9 @@ class Result:
         """One line for people about what went wrong."""
         if self.error:
             return self.error
-        lines = (self.err.strip() or self.out.strip()).splitlines()
-        return lines[-1][:300] if lines else f"exit code {self.code}"
+        lines = [clean(line) for text in (self.out, self.err) for line in text.splitlines()]
+        said = [line for line in lines if line]
+        return said[-1][:300] if said else f"exit code {self.code}"
 
 
 def find(program: str) -> str | None:

@@ -197,7 +197,7 @@ def judge_perf(base: RdmaPerf, result: commands.Result) -> RdmaPerf:
     output = (text + clean_text(result.err))[-MAX_OUTPUT_CHARS:]
     value = parse_bandwidth_gbps(text) if base.tool == "ib_write_bw" else parse_latency_us(text)
     if value is None or not result.ok:
-        return replace(base, error=clean(_perf_complaint(result)), output=output)
+        return replace(base, error=clean(_perf_complaint(result)) or "it printed no figure", output=output)
     if base.tool == "ib_write_bw":
         return replace(base, bandwidth_gbps=value, output=output)
     return replace(base, latency_us=value, output=output)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import sys
 import time
@@ -14,6 +15,8 @@ from typing import Any
 import psutil
 
 REPOSITORY = Path(__file__).resolve().parents[3]
+# Nodes have other versions of Python than the desktop.
+AGENT_PYTHON = os.environ.get("STELLWERK_TEST_AGENT_PYTHON", sys.executable)
 SOURCES = f"{REPOSITORY / 'agent'}:{REPOSITORY / 'core'}"
 
 
@@ -35,7 +38,7 @@ class Node:
         self.bin = base / "bin"
         for directory in (self.home, self.root, self.bin):
             directory.mkdir(exist_ok=True)
-        self.command = [sys.executable, "-m", "stellwerk_agent"]
+        self.command = [AGENT_PYTHON, "-m", "stellwerk_agent"]
         self.extra_environment: dict[str, str] = {"PYTHONPATH": SOURCES}
         self.options = ["--root", str(self.root)]
         self.desktops: list[Desktop] = []

@@ -11,7 +11,7 @@ import stat
 import sys
 from pathlib import Path
 
-from engine.agent.support import SOURCES, Desktop, Node, eventually
+from engine.agent.support import AGENT_PYTHON, SOURCES, Desktop, Node, eventually
 from stellwerk import wire
 from stellwerk.model.facts import NodeFacts
 from stellwerk.model.guard import Hello
@@ -98,7 +98,7 @@ def _archive(node: Node, version: str | None = None) -> list[str]:
         data = pack(members)
     path = node.home / f"agent-{version or 'same'}.pyz"
     path.write_bytes(data)
-    return [sys.executable, "-I", str(path)]
+    return [AGENT_PYTHON, "-I", str(path)]
 
 
 async def test_the_archive_of_the_desktop_replaces_the_daemon_of_another_hash(node: Node) -> None:
@@ -123,7 +123,7 @@ async def test_an_older_agent_is_replaced_and_a_newer_one_is_left_alone_and_name
     node.command = newer = _archive(node, "99.1")
     new = await Desktop.attach(node)
     pid = (await new.call("hello"))["pid"]
-    node.command = [sys.executable, "-m", "stellwerk_agent"]
+    node.command = [AGENT_PYTHON, "-m", "stellwerk_agent"]
     node.extra_environment = {"PYTHONPATH": SOURCES}
     refused = await Desktop.attach(node)
     assert refused.banner == {"stellwerk": "refused", "why": "newer", "version": "99.1"}
