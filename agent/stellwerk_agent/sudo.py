@@ -30,7 +30,7 @@ _MAX_PASSWORD_BYTES = 255  # sudo reads no more
 
 # What sudo says (LC_ALL=C) and what it means.
 _NEEDS_PASSWORD = ("a password is required", "a terminal is required")
-_WRONG = ("incorrect password attempt", "no password was provided", "Sorry, try again")
+_WRONG = ("incorrect password attempt", "Sorry, try again")
 _NEVER = ("not in the sudoers file", "is not allowed to", "may not run sudo", "must have a tty", "no new privileges")
 
 
@@ -239,6 +239,8 @@ class Sudo:
                 why="sudo did not accept it; nothing was changed",
                 remedy="type the password with which this user runs sudo on this machine",
             )
+        if "no password was provided" in said:
+            return SudoFailed("the sudo password did not reach sudo", why=said[-400:], remedy="try again")
         if any(mark in said for mark in _NEEDS_PASSWORD):
             return SudoFailed("root is needed", why="sudo asks for a password here", remedy="enter the sudo password")
         if "sudo:" in said:

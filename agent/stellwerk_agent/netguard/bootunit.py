@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stellwerk.model.errors import ApplyFailed, PlanRefused
+from stellwerk.model.errors import PlanRefused
 from stellwerk_agent.netguard import files
 from stellwerk_agent.netguard.commands import Runner
 from stellwerk_agent.netguard.layout import RESTORE_UNIT, Layout
@@ -46,14 +46,14 @@ def install(layout: Layout, argv: tuple[str, ...], run: Runner) -> None:
 
 
 def remove(layout: Layout, run: Runner) -> None:
-    """Disable and remove the unit; it may be gone already. Raises `ApplyFailed`."""
+    """Disable and remove the unit; it may be gone already. Raises `OSError`."""
     if not layout.boot_unit.exists():
         if layout.boot_unit.parent.is_dir():
             files.remove(layout.boot_unit)  # a half-written one
         return
-    done = run(("systemctl", "disable", RESTORE_UNIT))
-    if not done.ok:
-        raise ApplyFailed("the unit that goes back at boot cannot be disabled", why=done.complaint)
+    run(("systemctl", "disable", RESTORE_UNIT))
+    # Where systemctl does not work, its one link goes by hand: the unit's [Install] section is ours.
+    files.remove(layout.boot_unit.parent / "sysinit.target.wants" / RESTORE_UNIT)
     files.remove(layout.boot_unit)
     run(("systemctl", "daemon-reload"))
     sync(layout)

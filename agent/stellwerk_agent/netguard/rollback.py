@@ -232,7 +232,7 @@ def _is_starting(entries: tuple[Entry, ...], layout: Layout) -> bool:
 def finish_confirmed(machine: Machine) -> None:
     """A crash between the confirmation and its cleaning up leaves the boot unit; nothing unfinished needs it."""
     if not unfinished(machine.layout):
-        with contextlib.suppress(StellwerkError):  # the unit is harmless then: it finds nothing to take back
+        with contextlib.suppress(OSError):  # the unit is harmless then: it finds nothing to take back
             bootunit.remove(machine.layout, machine.run)
 
 

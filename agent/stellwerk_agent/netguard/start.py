@@ -71,15 +71,20 @@ def _make_room(layout: Layout, plan_id: str) -> None:
 
 
 def _launch(machine: Machine, plan_id: str, guard_argv: tuple[str, ...]) -> None:
-    """Through systemd where it runs, so that the guard belongs to no session; else as a session of its own."""
+    """Through systemd where it runs, so that the guard belongs to no login session; else as a session of its own.
+
+    Starting it twice does no harm: the second one finds the lock taken or its work begun.
+    """
     argv = (*guard_argv, "--plan-id", plan_id)
     if machine.layout.has_systemd:
-        unit = f"--unit=stellwerk-guard-{plan_id.replace('~', '-')}"
+        unit = f"--unit=stellwerk-guard-{plan_id}"
         properties = ("--property=KillMode=mixed", "--property=TimeoutStopSec=180")
         done = machine.run(("systemd-run", "--quiet", "--collect", unit, *properties, "--", *argv))
-        if not done.ok:
-            raise ApplyFailed("the guard cannot be started, so nothing was changed", why=done.complaint)
-        return
+        if done.ok:
+            return
+        # netplan makes /run/systemd/system even where no systemd runs, in containers for example.
+        journal = Journal(machine.layout.plan(plan_id) / "journal.jsonl", machine.layout.boot_id())
+        journal.append("note", text=f"{done.complaint}; the guard runs as a session of its own")
     child = os.fork()
     if child == 0:
         os.setsid()

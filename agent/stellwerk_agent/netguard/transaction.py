@@ -196,16 +196,20 @@ class Transaction:
                 if not now.has(device, cidr):
                     verbs.run_verb(("address-add", device, cidr), run)
 
-    def _by_hand(self, devices: list[str]) -> None:
-        """Interfaces of which no netplan file speaks (any more) get it directly: taking back asks for it."""
+    def _by_hand(self, unowned: list[str]) -> None:
+        """What no network service will do: only taking back asks for it.
+
+        An interface of which no netplan file speaks any more gets its old addresses directly; and networkd leaves the
+        MTU as it is when its file names none.
+        """
         run, plan = self.machine.run, self.request.plan
         now = read_links(run)
         for device, mtu in plan.expect_mtu:
-            if device in devices and now.mtu.get(device) != mtu:
+            if (device in unowned or self.request.undo_of is not None) and now.mtu.get(device) != mtu:
                 done = run(("ip", "link", "set", "dev", device, "mtu", str(mtu)))
                 must(done.ok, done.complaint)
         for device, cidr in plan.expect_addresses:
-            if device in devices and not now.has(device, cidr):
+            if device in unowned and not now.has(device, cidr):
                 verbs.run_verb(("address-add", device, cidr), run)
 
     def _settings(self) -> None:
