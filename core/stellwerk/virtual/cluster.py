@@ -106,12 +106,14 @@ class Cluster:
             self.network_changed()
 
     async def power_off(self, name: str) -> None:
-        """Pull the plug of a node: first its programs die, then everybody notices."""
+        """Pull the plug of a node: nothing of it says a last word, and every program dies."""
         machine = self.machine(name)
         async with self._power[name]:
             self.powered.discard(name)
             if name in self.carriers:
                 self.carriers.pop(name).close()
+            if name in self.ssh:
+                self.ssh[name].cut()
             await machine.power_off()
             if name in self.ssh:
                 await self.ssh[name].stop()
