@@ -96,7 +96,8 @@ def check_file(change: FileChange) -> None:
 
 def check_sysctl(change: SysctlChange) -> None:
     """Refuse a key outside `net.` and a value that is no plain text."""
-    if not _SYSCTL.fullmatch(change.key) or ".." in change.key or "//" in change.key:
+    parts = change.key.translate(str.maketrans("./", "/.")).split("/")
+    if not _SYSCTL.fullmatch(change.key) or not all(part.strip(".") for part in parts):
         raise PlanRefused(f"a plan may not set the sysctl {change.key!r}")
     if not re.fullmatch(r"[0-9A-Za-z \t._-]{1,80}", change.after):
         raise PlanRefused(f"{change.after!r} is no value for the sysctl {change.key}")
