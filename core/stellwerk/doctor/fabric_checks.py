@@ -43,26 +43,32 @@ def twins_one_subnet(case: Case) -> list[Finding]:
 
 
 def mtu_mixed(case: Case) -> list[Finding]:
-    """A half whose MTU is not that of the others."""
-    addressing = case.need_fabric()
-    mtus = Counter(e.at.half.netdev.mtu for e in addressing.assigned if e.at.half.netdev.mtu)
-    if not mtus:
+    """A half whose MTU is not what its file says, or not that of the others."""
+    case.need_fabric()
+    halves = [(entry.at, state) for entry, state in case.in_fabric() if state.mtu is not None]
+    planned = Counter(mtu for _, state in halves if (mtu := state.config.mtu or state.mtu))
+    if not planned:
         raise NotKnown("no machine reports an MTU")
-    usual = max(mtus, key=lambda mtu: (mtus[mtu], mtu or 0))
+    usual = max(planned, key=lambda mtu: (planned[mtu], mtu))
     return [
         finding(
             "mtu-mixed",
             Severity.BAD,
-            f"MTU is {entry.at.half.netdev.mtu} on one half of {entry.at.member.name}, {usual} elsewhere",
-            at=entry.at,
-            evidence=(f"{entry.at.netdev}: mtu {entry.at.half.netdev.mtu}",),
+            f"MTU is {state.mtu} on one half of {at.member.name}, {usual} elsewhere"
+            if any(other.mtu == usual for _, other in halves)
+            else f"MTU is {state.mtu} on {at.netdev}, its file says {usual}",
+            at=at,
+            evidence=(
+                f"{at.netdev}: mtu {state.mtu}",
+                *(f"{path}: mtu {state.config.mtu}" for path in state.config.files if state.config.mtu),
+            ),
             meaning="Large packets are dropped on this half. Small ones pass, so a ping looks fine, but RDMA stops "
             "with IBV_WC_RETRY_EXC_ERR as soon as a model runs.",
             remedy=(f"Put {usual} back. Nothing else changes.", *PLAN),
             fix="plan",
         )
-        for entry in addressing.assigned
-        if entry.at.half.netdev.mtu not in (None, usual)
+        for at, state in halves
+        if state.mtu != usual
     ]
 
 

@@ -41,34 +41,27 @@ def rewire(members: Sequence[Member], wanted: TopologyKind, cabling: Cabling) ->
 
     Raises `BadInput` for a topology without direct cables, or when a machine has too few ports for it.
     """
+    why = _impossible(members, wanted)
+    if why:
+        raise BadInput(f"{len(members)} machines cannot make a {wanted.value}", why=why)
     present = [*cabling.cables, *(Cable(a, b) for a, b in cabling.loops)]
-    best: tuple[int, Rewiring] | None = None
-    for target in _nearest(_candidates(members, wanted), present):
-        cost, result = _assign(present, target)
-        if best is None or cost < best[0]:
-            best = cost, result
-    if best is None:
-        raise BadInput(f"these machines cannot make a {wanted.value}", why="one of them has too few ports")
-    return best[1]
+    results = [_assign(present, target) for target in _nearest(members, wanted, present)]
+    return min(results, key=lambda result: result[0])[1]
+
+
+def _impossible(members: Sequence[Member], wanted: TopologyKind) -> str:
+    least = {TopologyKind.PAIR: 2, TopologyKind.RING: 3, TopologyKind.CHAIN: 2}.get(wanted)
+    if least is None:
+        return f"a {wanted.value} has no cables from machine to machine"
+    if len(members) < least or (wanted is TopologyKind.PAIR and len(members) != 2):
+        return "a pair is two machines" if wanted is TopologyKind.PAIR else f"a {wanted.value} needs {least} or more"
+    few = [member.name for member in members if not has_ports_for(member, wanted)]
+    return f"{', '.join(few)} has too few ports" if few else ""
 
 
 def has_ports_for(member: Member, wanted: TopologyKind) -> bool:
     """A ring or chain needs two ports, a pair or switch one."""
     return len(member.ports) >= (2 if wanted in (TopologyKind.RING, TopologyKind.CHAIN) else 1)
-
-
-def _candidates(members: Sequence[Member], wanted: TopologyKind) -> Iterator[tuple[Cable, ...]]:
-    """All targets, the one in the order of the numbers first."""
-    if any(not has_ports_for(member, wanted) for member in members):
-        return
-    if wanted is TopologyKind.PAIR and len(members) == 2:
-        yield from _pairs(*members)
-    elif wanted is TopologyKind.RING and len(members) > 2:
-        for rest in itertools.permutations(members[1:]):
-            yield _along((members[0], *rest, members[0]))
-    elif wanted is TopologyKind.CHAIN and len(members) > 1:
-        for order in itertools.permutations(members):
-            yield _along(order)
 
 
 def _pairs(a: Member, b: Member) -> Iterator[tuple[Cable, ...]]:
@@ -80,13 +73,6 @@ def _pairs(a: Member, b: Member) -> Iterator[tuple[Cable, ...]]:
         yield (_cable(PortRef(a.name, a.ports[0].number), PortRef(b.name, b.ports[0].number)),)
 
 
-def _along(order: Sequence[Member]) -> tuple[Cable, ...]:
-    return tuple(
-        _cable(PortRef(a.name, a.ports[0].number), PortRef(b.name, b.ports[1].number))
-        for a, b in itertools.pairwise(order)
-    )
-
-
 def _cable(a: PortRef, b: PortRef) -> Cable:
     return Cable(min(a, b), max(a, b))
 
@@ -95,18 +81,37 @@ def _ends(cable: Cable) -> tuple[PortRef, PortRef]:
     return cable.a, cable.b
 
 
-def _nearest(candidates: Iterable[tuple[Cable, ...]], present: Sequence[Cable]) -> list[tuple[Cable, ...]]:
-    """The first few of the candidates with the most cables that are there already."""
+def _nearest(members: Sequence[Member], wanted: TopologyKind, present: Sequence[Cable]) -> list[tuple[Cable, ...]]:
+    """The first few targets with the most cables that are there already; the order of the numbers comes first."""
     there = {_ends(cable) for cable in present}
-    best: list[tuple[Cable, ...]] = []
+    if wanted is TopologyKind.PAIR:
+        targets = list(_pairs(*members))
+        most = max(sum(_ends(cable) in there for cable in target) for target in targets)
+        return [target for target in targets if sum(_ends(cable) in there for cable in target) == most]
+    # The step from machine i to machine j, and whether its cable is there. Eight machines have 40320 orders.
+    steps = [
+        [_cable(PortRef(a.name, a.ports[0].number), PortRef(b.name, b.ports[1].number)) for b in members]
+        for a in members
+    ]
+    right = [[_ends(cable) in there for cable in row] for row in steps]
+    best: list[tuple[int, ...]] = []
     most = -1
-    for target in candidates:
-        right = sum(_ends(cable) in there for cable in target)
-        if right > most:
-            most, best = right, []
-        if right == most and len(best) < _TRIED_IN_FULL:
-            best.append(target)
-    return best
+    for order in _orders(len(members), wanted):
+        count = sum(right[a][b] for a, b in itertools.pairwise(order))
+        if count > most:
+            most, best = count, []
+        if count == most and len(best) < _TRIED_IN_FULL:
+            best.append(order)
+    return [tuple(steps[a][b] for a, b in itertools.pairwise(order)) for order in best]
+
+
+def _orders(count: int, wanted: TopologyKind) -> Iterator[tuple[int, ...]]:
+    """Every way round (a ring ends where it begins) or along, the order of the numbers first."""
+    if wanted is TopologyKind.RING:
+        for rest in itertools.permutations(range(1, count)):
+            yield (0, *rest, 0)
+    else:
+        yield from itertools.permutations(range(count))
 
 
 def _plug_cost(now: PortRef, then: PortRef) -> int:

@@ -48,7 +48,10 @@ class Told:
 def plan_node(node: NodeState, intent: Intent, told: Told, last: bool) -> NodePlan:
     """The plan of one machine. Raises `PlanRefused` or `BadInput` when it cannot be done without harm."""
     member = node.member
-    mine = [entry for entry in intent.addressing.assigned if entry.at.member.name == member.name]
+    mine = sorted(
+        (entry for entry in intent.addressing.assigned if entry.at.member.name == member.name),
+        key=lambda entry: (entry.at.port.number, entry.at.half.label),
+    )
     states = {entry.key: read_half(node, entry.at) for entry in mine}
     wrong = {entry.key: _what_is_wrong(node, entry, states[entry.key], intent) for entry in mine}
     dropped = _left_over(node, mine)
@@ -71,8 +74,12 @@ def plan_node(node: NodeState, intent: Intent, told: Told, last: bool) -> NodePl
             f"{member.name}: its ARP settings are left as they are; if a neighbour answers with the MAC of the "
             "wrong half, the next plan sets them."
         )
+    iptables = member.facts.tools.get("iptables")
     rules = firewall_rules(member, intent.addressing) if intent.transit else ()
-    changes += firewall_changes(unit, rules, member.facts.tools.get("iptables"))
+    if rules and "iptables" in member.facts.tools and iptables is None:
+        told.notes.append(f"{member.name}: it has no iptables, so nothing there drops the fabric's traffic.")
+        rules = ()
+    changes += firewall_changes(unit, rules, iptables)
     if not changes and mine:
         files = sorted({PurePosixPath(f).name for state in states.values() for f in state.config.files})
         source = f"set up in {', '.join(files)}" if files else "set up already"
@@ -164,7 +171,7 @@ def _netplan_changes(
         return _again(node, [entry for entry, _ in affected]), [entry.at.netdev for entry, _ in affected]
     stanzas = [
         Stanza(entry.at.netdev, str(entry.address), intent.mtu, tuple(intent.routes.get(entry.key, ())))
-        for entry in sorted(mine, key=lambda entry: (entry.at.port.number, entry.at.half.label))
+        for entry in mine
     ]
     changes: list[Change] = []
     own = next((text for text in node.texts if text.path == OWN_PATH), None)

@@ -34,16 +34,16 @@ def make_plan(
 ) -> Plan:
     """The plan that makes the fabric of `members` right; empty where it is.
 
-    `leaving` machines get what we wrote on them taken away. Raises `PlanRefused` where the cables do not make the
-    wanted topology, a machine's files cannot be changed without harm or no subnet is free, and `BadInput` for a
-    choice or a netplan file that makes no sense.
+    `leaving` machines get what we wrote on them taken away; with no `members` the plan is for them alone.
+    Raises `PlanRefused` where the cables do not make the wanted topology, a machine's files cannot be changed without
+    harm or no subnet is free, and `BadInput` for a choice or a netplan file that makes no sense.
     """
     choices = choices or FabricPlanInput()
     told = Told()
     left = tuple(leave_node(read_node(member)) for member in leaving)
     kind = _kind(members, topology, choices.wanted)
     if kind is TopologyKind.SINGLE:
-        told.notes.append("One machine needs no fabric: nothing to change.")
+        told.notes.append("One machine needs no fabric: nothing to change." if members else "Only machines that leave.")
         return Plan(plan_id, created_at, cluster, kind.value, left, tuple(told.notes))
     nodes = [read_node(member) for member in members]
     segments = find_segments(members, topology, kind)
@@ -55,6 +55,7 @@ def make_plan(
     last = _last(members, addressing)
     plans = tuple(plan_node(node, intent, told, node.member.name in last) for node in nodes)
     told.notes += topology.notes
+    told.warnings += [f.title for f in cable_findings(members, topology, kind) if f.severity is Severity.BAD]
     _tell(kind, members, addressing, transit, last, told)
     plan = Plan(
         plan_id,

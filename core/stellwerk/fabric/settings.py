@@ -23,8 +23,8 @@ _WHY = {
 
 
 def sysctl_key(netdev: str, name: str) -> str:
-    """The dotted key; with slashes where the interface's name holds a dot."""
-    return f"net/ipv4/conf/{netdev}/{name}" if "." in netdev else f"net.ipv4.conf.{netdev}.{name}"
+    """The key as sysctl(8) and sysctl.d(5) take it: a dot in the interface's name is written as a slash."""
+    return f"net.ipv4.conf.{netdev.replace('.', '/')}.{name}"
 
 
 def arp_is_set(at: HalfAt) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from stellwerk.fabric.addresses import Addressing, Assigned, assign_addresses
 from stellwerk.fabric.members import Member
 from stellwerk.fabric.segments import Segment, find_segments
-from stellwerk.fabric.state import read_node
+from stellwerk.fabric.state import HalfState, read_half, read_node
 from stellwerk.fabric.transit import needs_transit
 from stellwerk.model.fabric import Topology, TopologyKind
 
@@ -94,8 +94,9 @@ def plan_proof(members: Sequence[Member], topology: Topology, kind: TopologyKind
     """What to ask of these machines, whose facts are to be fresh. Raises `BadInput` for a broken netplan file."""
     shape = kind or topology.kind
     segments = find_segments(members, topology, shape)
-    addressing = assign_addresses([read_node(member) for member in members], segments)
-    mtu = _expected_mtu(addressing)
+    nodes = {member.name: read_node(member) for member in members}
+    addressing = assign_addresses(tuple(nodes.values()), segments)
+    mtu = _expected_mtu([read_half(nodes[e.at.member.name], e.at) for e in addressing.assigned])
     present = {entry.key: entry for entry in addressing.assigned if entry.kept}
     links = _links(segments, present, shape)
     pings, routes = _reach(links, mtu)
@@ -108,10 +109,10 @@ def plan_proof(members: Sequence[Member], topology: Topology, kind: TopologyKind
     return Proof(tuple(members), shape, segments, addressing, mtu, tuple(pings), tuple(routes), rounds, tuple(notes))
 
 
-def _expected_mtu(addressing: Addressing) -> int:
-    """The MTU that most halves have, the larger one where they are equal."""
-    mtus = Counter(entry.at.half.netdev.mtu for entry in addressing.assigned if entry.at.half.netdev.mtu)
-    return max(mtus, key=lambda mtu: (mtus[mtu], mtu), default=1500) or 1500
+def _expected_mtu(states: Sequence[HalfState]) -> int:
+    """The MTU that most halves should have by their files, else have; the larger one where they are equal."""
+    mtus = Counter(mtu for state in states if (mtu := state.config.mtu or state.mtu))
+    return max(mtus, key=lambda mtu: (mtus[mtu], mtu), default=1500)
 
 
 @dataclass(frozen=True, slots=True)

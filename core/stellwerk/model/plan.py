@@ -21,7 +21,7 @@ class FileChange:
 class SysctlChange:
     """Set one sysctl now; the file that keeps it over a reboot is a `FileChange` of its own."""
 
-    key: str  # dotted, with slashes for interface names that hold dots
+    key: str  # as sysctl(8) takes it: dotted, a dot in an interface's name as a slash (net.ipv4.conf.eth0/5.forwarding)
     before: str | None
     after: str
     why: str = ""

@@ -288,3 +288,13 @@ def test_an_empty_case_examines_to_nothing_found() -> None:
 def test_cables_of_a_pair_in_mixed_ports() -> None:
     wiring = [cable((1, 0), (2, 1))]
     assert only(diagnose(healthy(wiring), wiring), "port-mixed").severity is Severity.WARN
+
+
+def test_an_mtu_that_fell_back_everywhere_is_found_by_the_files() -> None:
+    members = healthy(PAIR)
+    facts = {m.name: m.facts for m in members}
+    for name in facts:
+        for netdev in ("enp1s0f1np1", "enP2p1s0f1np1"):
+            facts[name] = change_device(facts[name], netdev, mtu=1500)
+    found = [f for f in diagnose(make_members(facts), PAIR).findings if f.code == "mtu-mixed"]
+    assert len(found) == 4 and "its file says 9000" in found[0].title

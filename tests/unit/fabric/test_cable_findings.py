@@ -14,6 +14,7 @@ from stellwerk.fabric.cable_findings import as_finding, cable_findings
 from stellwerk.fabric.cabling import find_cabling
 from stellwerk.fabric.expected import after
 from stellwerk.fabric.topology import find_topology
+from stellwerk.model.errors import BadInput
 from stellwerk.model.fabric import CableFinding, Cabling, HearState, TopologyKind
 from stellwerk.model.finding import Severity
 
@@ -208,3 +209,24 @@ def test_a_cable_finding_fits_into_the_list_of_all_findings() -> None:
     general = as_finding(finding)
     assert (general.code, general.node, general.subject) == ("cable-missing", "spark-1", "port 1")
     assert general.remedy == finding.steps
+
+
+@pytest.mark.parametrize(
+    ("count", "wanted", "why"),
+    [(3, TopologyKind.PAIR, "two machines"), (2, TopologyKind.RING, "3 or more"), (2, TopologyKind.MIXED, "no cables")],
+)
+def test_a_topology_that_cannot_be_is_said(count: int, wanted: TopologyKind, why: str) -> None:
+    with pytest.raises(BadInput, match=why):
+        findings_of(count, [], wanted)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.data())
+def test_whatever_is_plugged_where_the_steps_lead_to_a_chain(data: st.DataObject) -> None:
+    count = data.draw(st.integers(2, 5))
+    ends = data.draw(st.permutations([(n, p) for n in range(1, count + 1) for p in (0, 1)]))
+    segments = [cable(ends[2 * i], ends[2 * i + 1]) for i in range(data.draw(st.integers(0, count - 1)))]
+    result = fixed(cabling_of(count, segments), findings_of(count, segments, TopologyKind.CHAIN))
+    topology = find_topology(sparks(count), result)
+    assert topology.kind is (TopologyKind.PAIR if count == 2 else TopologyKind.CHAIN)
+    assert all({found.a.port, found.b.port} == {0, 1} for found in result.cables)

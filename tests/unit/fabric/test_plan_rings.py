@@ -10,10 +10,10 @@ import pytest
 from fixtures.machines import spark
 from fixtures.nodes import apply
 from fixtures.planning import PAIR, file_changes, plan_of
-from fixtures.wires import chain, ring, sparks, switch
+from fixtures.wires import cable, chain, ring, sparks, switch
 from stellwerk.fabric.members import make_members
 from stellwerk.fabric.netplan import OWN_PATH, NetplanText
-from stellwerk.fabric.settings import SYSCTL_PATH
+from stellwerk.fabric.settings import SYSCTL_PATH, sysctl_key
 from stellwerk.fabric.transit import UNIT_PATH
 from stellwerk.model.errors import BadInput, PlanRefused
 from stellwerk.model.fabric import TopologyKind
@@ -49,6 +49,32 @@ def test_a_ring_of_four_forwards_per_interface_and_only_fabric_traffic() -> None
     assert stanza["routes"] == [{"to": "10.100.2.0/24", "via": "10.100.0.2"}]
     assert any("no neighbours" in note for note in plan.notes)
     assert not any("field-proven" in note for note in plan.notes)
+
+
+def test_without_iptables_there_is_no_rule_and_this_is_said() -> None:
+    members = make_members({m.name: dataclasses.replace(m.facts, tools={"iptables": None}) for m in sparks(4, ring(4))})
+    plan = plan_of(members, ring(4))
+    assert {change.kind for node in plan.nodes for change in node.changes} == {"file", "sysctl"}
+    assert any("no iptables" in note for note in plan.notes)
+    assert plan_of(apply(members, plan), ring(4)).empty
+
+
+def test_interface_names_with_dots_are_written_as_sysctl_wants_them() -> None:
+    assert sysctl_key("eth0.5", "arp_ignore") == "net.ipv4.conf.eth0/5.arp_ignore"
+
+
+def test_a_ring_with_a_turned_machine_is_planned_with_a_warning() -> None:
+    turned = [cable((1, 0), (2, 0)), cable((2, 1), (3, 1)), cable((3, 0), (1, 1))]
+    plan = plan_of(sparks(3, turned), turned)
+    assert "The two plugs of spark-2 are in each other's port." in plan.warnings
+
+
+def test_machines_that_leave_can_be_planned_alone() -> None:
+    members = sparks(2, PAIR)
+    members = apply(members, plan_of(members, PAIR))
+    plan = plan_of((), [], leaving=members[1:])
+    assert [node.node for node in plan.nodes] == ["spark-2"] and plan.nodes[0].changes
+    assert plan.notes == ("Only machines that leave.",)
 
 
 def test_rings_above_four_are_marked_as_not_proven() -> None:
