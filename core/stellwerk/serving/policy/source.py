@@ -25,8 +25,9 @@ def compose(text: str) -> MappingNode:
         )
     _refuse_depth(text)
     try:
-        # The pure loader: the C one gives no positions in characters, and edits need them.
-        root = YAML(typ="rt", pure=True).compose(text)
+        # The pure loader: the C one gives no positions in characters, and edits need them. Not the round-trip one: it
+        # attaches comments to nodes and gives up on some that lie close together.
+        root = YAML(typ="safe", pure=True).compose(text)
     except MarkedYAMLError as error:
         raise _from_yaml(error) from error
     except (YAMLError, ValueError) as error:

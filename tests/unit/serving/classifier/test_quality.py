@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stellwerk.serving.classifier.quality import quality, recovery_curve, share_for
@@ -41,6 +41,7 @@ def test_nothing_to_gain_is_said() -> None:
 grades = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1), st.integers(0, 1)), min_size=2, max_size=30)
 
 
+@settings(max_examples=60, deadline=None)
 @given(grades, st.integers(0, 2**32))
 def test_ties_count_as_in_the_mean_over_random_orders(rows: list[tuple[int, int, int]], seed: int) -> None:
     scores, strong, weak = (list(column) for column in zip(*rows, strict=True))
@@ -57,6 +58,7 @@ def test_ties_count_as_in_the_mean_over_random_orders(rows: list[tuple[int, int,
     assert found.apgr == pytest.approx(total / orders, abs=0.12 * spread)
 
 
+@settings(max_examples=60, deadline=None)
 @given(grades)
 def test_the_curve_begins_at_nothing_and_ends_at_everything(rows: list[tuple[int, int, int]]) -> None:
     scores, strong, weak = (list(column) for column in zip(*rows, strict=True))

@@ -7,7 +7,7 @@ from array import array
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stellwerk.serving.classifier import scanner as scanner_module
@@ -37,6 +37,7 @@ texts = st.one_of(
 )
 
 
+@settings(max_examples=60, deadline=None)
 @given(text=texts, bits=st.sampled_from([8, 12, 17, 18]))
 def test_both_scanners_see_the_same(native: NativeScanner, text: bytes, bits: int) -> None:
     counts, buckets = native.buckets(text, bits)
@@ -46,6 +47,7 @@ def test_both_scanners_see_the_same(native: NativeScanner, text: bytes, bits: in
     assert len(set(buckets)) == len(buckets)
 
 
+@settings(max_examples=60, deadline=None)
 @given(text=texts)
 def test_both_scanners_sum_the_same_weights_to_the_last_bit(native: NativeScanner, text: bytes) -> None:
     chance = random.Random(5)
@@ -78,11 +80,13 @@ def test_capitals_of_latin_1_are_lowered_and_other_bytes_left() -> None:
     assert words_of("Größe, naïve 3D-Modelle".encode()) == ["größe".encode(), "naïve".encode(), b"3d", b"modelle"]
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(8, 18))
 def test_buckets_lie_in_the_table(code: int, bits: int) -> None:
     assert 0 <= bucket_of(code, bits) < 1 << bits
 
 
+@settings(max_examples=60, deadline=None)
 @given(texts)
 def test_lexical_features_are_finite_and_as_many_as_their_names(text: bytes) -> None:
     features = lexical_features(scan(text, 8)[0])

@@ -298,7 +298,7 @@ states = st.builds(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=100, deadline=None)
 @given(graphs(), states, states, st.integers(0, 60), st.booleans(), st.integers(0, 9))
 def test_every_request_ends_in_exactly_one_pool_or_a_named_error(
     text: str, small: PoolState, large: PoolState, words: int, tools: bool, number: int

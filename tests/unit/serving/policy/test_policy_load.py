@@ -378,6 +378,7 @@ def test_weights_that_cannot_be_read_are_a_problem_of_their_card() -> None:
     assert "/nowhere/mine.bin" in problem.what
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200) | st.binary(max_size=200).map(lambda raw: raw.decode("latin-1")))
 def test_any_text_is_a_policy_or_problems(text: str) -> None:
     try:
@@ -390,7 +391,7 @@ def test_any_text_is_a_policy_or_problems(text: str) -> None:
 _LINES = SAMPLE.splitlines(keepends=True)
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_a_damaged_policy_is_a_policy_or_problems(data: st.DataObject) -> None:
     lines = list(_LINES)
