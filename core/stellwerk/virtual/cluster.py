@@ -244,6 +244,7 @@ class Cluster:
             "management_address": machine.management_address,
             "processes": [list(p.argv) for p in machine.init.processes.values()] if machine.init else [],
             "interfaces": interfaces,
+            "firewall": [[rule.table, rule.chain, *rule.words] for rule in machine.network.rules],
         }
 
     def nodes(self) -> list[dict[str, Any]]:

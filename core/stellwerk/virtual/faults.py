@@ -16,7 +16,7 @@ import asyncio
 import signal
 import socket
 import struct
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -91,6 +91,19 @@ async def _kill_agent(cluster: Cluster, machine: Machine, parameters: Mapping[st
         machine.init.signal(struct.unpack("3i", answer)[0], signal.SIGKILL)
 
 
+async def _kill_guard(cluster: Cluster, machine: Machine, parameters: Mapping[str, Any]) -> None:
+    """Kill both processes of a running guard, so that nobody on the node takes its change back."""
+    found = [p.pid for p in machine.init.processes.values() if _is_guard(p.argv)] if machine.init is not None else []
+    if machine.init is None or not found:
+        raise BadInput(f"no network change is guarded on {machine.name}", remedy="set it with on_step=…")
+    for pid in found:
+        machine.init.signal(pid, signal.SIGKILL, group=True)
+
+
+def _is_guard(argv: Sequence[str]) -> bool:
+    return "root" in argv and "guard" in argv and "--plan-id" in argv
+
+
 async def _disk_full(cluster: Cluster, machine: Machine, parameters: Mapping[str, Any]) -> None:
     machine.disk_full = True
     if machine.init is not None:
@@ -152,6 +165,7 @@ KINDS: dict[str, Kind] = {
         Kind("reboot", "the node goes down and boots again", _reboot, None, ("down_s",)),
         Kind("reinstall", "a fresh system: other host key and machine id, home and agent are gone", _reinstall),
         Kind("agent-killed", "the agent's daemon is killed", _kill_agent),
+        Kind("guard-killed", "netguard is killed while it holds or carries out a change", _kill_guard),
         Kind("disk-full", "nothing can be written: SFTP says so, programs may not write to files",
              _disk_full, _disk_free),
         Kind("sudo-wrong-password", "sudo wants another password than the login",

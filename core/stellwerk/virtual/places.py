@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from pathlib import Path
 
@@ -10,41 +11,69 @@ from stellwerk.model.errors import BadInput
 
 MAX_SOCKET_PATH_BYTES = 107  # sun_path holds 108 with its closing zero
 CONTROL_SOCKET = "control.sock"
+MEMORY = Path("/dev/shm")  # a tmpfs on every usual Linux
+MIN_FREE_BYTES = 512 * 2**20
 
 
 def default_base() -> Path:
-    """The directory of this user's virtual clusters. Short: sockets live below it."""
-    return Path(tempfile.gettempdir()) / f"stellwerk-{os.getuid()}"
+    """The directory of this user's virtual clusters. Short: sockets live below it.
+
+    In memory where that can be: a node has eight hundred small files, and a busy disk takes seconds for eight of them.
+    """
+    place = MEMORY if _fit(MEMORY) else Path(tempfile.gettempdir())
+    return place / f"stellwerk-{os.getuid()}"
+
+
+def _fit(place: Path) -> bool:
+    """Whether programs may be written and run there, with room to spare."""
+    try:
+        status = os.statvfs(place)
+    except OSError:
+        return False
+    free_bytes = status.f_bavail * status.f_frsize
+    return not status.f_flag & os.ST_NOEXEC and free_bytes >= MIN_FREE_BYTES and os.access(place, os.W_OK | os.X_OK)
+
+
+def _check_ours(parent: Path) -> None:
+    """The place may be one where everybody can write: whoever made the directory first must have been us."""
+    status = parent.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
+        raise BadInput(f"{parent} belongs to somebody else", remedy="name another directory with --base-dir")
 
 
 def make_cluster_dir(base: Path | None) -> Path:
     """A fresh directory, readable by its owner alone. Raises `BadInput` when its path is too long for sockets."""
-    parent = (base or default_base()).resolve()
+    parent = base.resolve() if base is not None else default_base()
     for _ in range(3):
         parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if parent.stat().st_uid != os.getuid():
-            raise BadInput(f"{parent} belongs to somebody else", remedy="name another directory with --dir")
+        _check_ours(parent)
         try:
             made = Path(tempfile.mkdtemp(prefix="v-", dir=parent))
             break
         except FileNotFoundError:
             continue  # the last cluster there ended just now and took the directory along
     else:
-        raise BadInput(f"{parent} cannot be written to", remedy="name another directory with --dir")
+        raise BadInput(f"{parent} cannot be written to", remedy="name another directory with --base-dir")
     longest = made / "spark-8" / "home" / ".local" / "state" / "stellwerk" / "agent.sock"
     if len(os.fsencode(longest)) > MAX_SOCKET_PATH_BYTES:
         made.rmdir()
         raise BadInput(
             f"{parent} is too deep for a virtual cluster",
             why=f"sockets have paths of up to {MAX_SOCKET_PATH_BYTES} bytes",
-            remedy="name a shorter directory with --dir",
+            remedy="name a shorter directory with --base-dir",
         )
     return made
 
 
 def running(base: Path | None = None) -> list[Path]:
     """The directories of all clusters of this user that can be spoken to."""
-    return sorted(path.parent for path in (base or default_base()).glob(f"v-*/{CONTROL_SOCKET}"))
+    places = [base] if base is not None else [place / f"stellwerk-{os.getuid()}" for place in _all_places()]
+    return sorted(path.parent for place in places for path in place.glob(f"v-*/{CONTROL_SOCKET}"))
+
+
+def _all_places() -> tuple[Path, ...]:
+    """A cluster that was started when memory was short lies with the other temporary files."""
+    return MEMORY, Path(tempfile.gettempdir())
 
 
 def choose(directory: Path | None) -> Path:

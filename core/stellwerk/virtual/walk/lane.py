@@ -1,0 +1,401 @@
+"""One desktop with some of the simulated machines: applies with a fault, comes back, and is judged."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from stellwerk.model.errors import BadInput, StellwerkError
+from stellwerk.model.plan import NodePlan, Plan
+from stellwerk.remote import Deadlines, LinkState, NodeLink, PasswordQuestion, Target, UserIdentity
+from stellwerk.remote.trust import HostKeyQuestion
+from stellwerk.setup.apply import Apply, ApplyEvent, ApplyOutcome, Channel, Resume, unfinished_plans
+from stellwerk.setup.look import take_look
+from stellwerk.setup.planning import build_plan
+from stellwerk.setup.session import ClusterSession
+from stellwerk.setup.store import ClusterStore
+from stellwerk.setup.undo import undo_plan
+from stellwerk.virtual.client import VirtualCluster
+from stellwerk.virtual.walk import seen
+from stellwerk.virtual.walk.moments import BEFORE, DECIDED, HALFWAY, Moment, WalkFault, moments_of
+from stellwerk.wire import to_wire
+
+LEASE_S = 6.0
+HARD_LIMIT_S = 120.0
+SETTLE_S = 4.0
+CONTACT_S = 30.0
+BACK_S = 60.0  # for machines that boot, on a busy computer
+POLL_S = 0.005  # how soon a watched journal is seen
+REST_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What came of one fault at one moment."""
+
+    topology: str
+    fault: str
+    moment: str
+    victim: str
+    first: str  # what the desktop said by itself: new | old | unknown | died
+    end: str  # where all machines are: new | old | broken
+    why: str
+    problems: tuple[str, ...]
+    seconds: float
+
+
+class Keys:
+    """Answers for simulated machines: their fingerprints and passwords are known."""
+
+    def __init__(self, cluster: VirtualCluster) -> None:
+        self._cluster = cluster
+
+    async def confirm_host_key(self, question: HostKeyQuestion) -> bool:
+        return any(n.host_key_fingerprint == question.key.fingerprint for n in self._cluster.nodes)
+
+    async def password(self, question: PasswordQuestion) -> str | None:
+        return self._cluster.node(question.node).password if question.attempt == 1 else None
+
+    async def sudo_password(self, question: PasswordQuestion) -> str | None:
+        return self._cluster.node(question.node).sudo_password if question.attempt == 1 else None
+
+
+class Tapped:
+    """A link that lets somebody act before each call."""
+
+    def __init__(self, link: NodeLink, before: Callable[[str, str], Awaitable[None]]) -> None:
+        self._link = link
+        self._before = before
+
+    @property
+    def name(self) -> str:
+        return self._link.name
+
+    async def call(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        cls: type[Any] | None = None,
+        *,
+        deadline_s: float | None = None,
+        on_progress: Callable[[Any], None] | None = None,
+    ) -> Any:
+        await self._before(self.name, method)
+        answer = await self._link.call(method, params, cls, deadline_s=deadline_s, on_progress=on_progress)
+        await self._before(self.name, f"{method} answered")
+        return answer
+
+    async def ready(self, deadline_s: float) -> None:
+        await self._link.ready(deadline_s)
+
+
+class Lane:
+    """A cluster of the machines `names`, with a desktop of its own below `base`."""
+
+    def __init__(self, cluster: VirtualCluster, names: Sequence[str], topology: str, base: Path) -> None:
+        self.cluster = cluster
+        self.names = tuple(names)
+        self.topology = topology
+        self.base = base
+        self.keys = Keys(cluster)
+        self.folder, _ = ClusterStore(base).create("walk")
+        self.session = self._open()
+        self.moments: list[Moment] = []
+        self._plan: Plan | None = None
+        self._old: dict[str, seen.Seen] = {}
+        self._new: dict[str, seen.Seen] = {}
+        self._count = 0
+
+    def _open(self) -> ClusterSession:
+        deadlines = Deadlines(reconnect_first_s=0.1, reconnect_max_s=0.5)
+        return ClusterSession.open(self.folder, identity=UserIdentity(), deadlines=deadlines)
+
+    async def close(self) -> None:
+        await self.session.close()
+
+    # -- preparing -----------------------------------------------------------------------------------------------
+
+    async def prepare(self) -> None:
+        """Pair, plan, apply once undisturbed and take it back: afterwards old, new and all moments are known."""
+        for name in self.names:
+            node = self.cluster.node(name)
+            self.session.add(Target(node.host, node.port, node.user, name), name)
+        for error in (await self.session.pair(self.keys)).values():
+            if error is not None:
+                raise error
+        await self.session.unlock_sudo(self.keys)
+        look = await take_look(self.session)
+        self._plan = build_plan(self.session.cluster, look)
+        self._old = await self._see()
+        plan = self._fresh_plan("undisturbed")
+        outcome = await self._apply(plan, self.session.links)
+        if not outcome.applied:
+            raise StellwerkError("the undisturbed apply did not succeed", why=outcome.why)
+        self._new = await self._see()
+        self.moments = moments_of(seen.steps(self.cluster.node(self.names[0]), plan.plan_id))
+        problems = await self._take_back(plan)
+        if problems:
+            raise StellwerkError("the undisturbed apply could not be taken back", why="; ".join(problems))
+
+    @property
+    def plan(self) -> Plan:
+        assert self._plan is not None, "prepare first"
+        return self._plan
+
+    def _node_plan(self, name: str) -> NodePlan:
+        return next(node for node in self.plan.nodes if node.node == name)
+
+    def _fresh_plan(self, label: str) -> Plan:
+        self._count += 1
+        return replace(self.plan, plan_id=f"walk-{self._count:03d}-{label}"[:60])
+
+    async def _see(self) -> dict[str, seen.Seen]:
+        state = await self.cluster.state()
+        return {n: seen.look_at(self.cluster.node(n), state, self._node_plan(n)) for n in self.names}
+
+    async def _apply(self, plan: Plan, channels: Mapping[str, Channel], tap: _Tap | None = None) -> ApplyOutcome:
+        return await Apply(
+            plan,
+            channels,
+            self.folder.journal,
+            tap.event if tap is not None else lambda event: None,
+            lease_s=LEASE_S,
+            hard_limit_s=HARD_LIMIT_S,
+            settle_s=SETTLE_S,
+            contact_s=CONTACT_S,
+        ).run()
+
+    # -- one fault at one moment -----------------------------------------------------------------------------------
+
+    async def walk(self, fault: WalkFault, moment: Moment, victim: str) -> Row:
+        """Apply with the fault, let the desktop come back, judge what is there, and go back to the start."""
+        began = time.monotonic()
+        plan = self._fresh_plan(f"{fault.key}-{moment.key}")
+        problems: list[str] = []
+        if fault.kind:
+            first, said, missed = await self._disturbed(plan, fault, moment, victim)
+        else:
+            first, said, missed = "died", None, await self._killed(plan, fault, moment, victim)
+        if missed:
+            problems.append(f"the moment was not met: {missed}")
+        await self._mend()
+        await self._ready()
+        resumed = await self._resume()
+        said = resumed or said
+        why = said.why if said is not None else "the machines had ended it already"
+        end = await self._judge(plan, said, problems)
+        if end == "new":
+            problems += await self._take_back(plan)
+        elif end == "broken":
+            problems += await self._force_back(plan)
+        seconds = round(time.monotonic() - began, 1)
+        return Row(self.topology, fault.key, moment.key, victim, first, end, why, tuple(problems), seconds)
+
+    async def _disturbed(
+        self, plan: Plan, fault: WalkFault, moment: Moment, victim: str
+    ) -> tuple[str, ApplyOutcome, str]:
+        tap = _Tap(moment, victim, lambda: self._strike(fault, victim))
+        if moment.step:
+            await self.cluster.set_fault(fault.kind, node=victim, on_step=moment.step, **fault.parameters)
+        channels = {name: Tapped(link, tap.before) for name, link in self.session.links.items()}
+        outcome = await self._apply(plan, channels, tap)
+        waiting = [f for f in await self.cluster.faults() if f["state"] == "waiting" and f["node"] == victim]
+        for entry in waiting:
+            await self.cluster.clear_fault(entry["kind"], node=victim)
+        missed = "no such step in its journal" if waiting else "" if moment.step or tap.struck else "not reached"
+        return _first_word(outcome), outcome, missed
+
+    async def _strike(self, fault: WalkFault, victim: str) -> None:
+        await self.cluster.set_fault(fault.kind, node=victim, **fault.parameters)
+
+    async def _killed(self, plan: Plan, fault: WalkFault, moment: Moment, victim: str) -> str:
+        """Run the apply in a process of its own and kill that at the moment. Says why it was missed, or ""."""
+        await self.session.close()
+        file = self.base / "plan.json"
+        file.write_text(json.dumps(to_wire(plan)))
+        argv = ["apply", "--cluster", self.folder.path.name, "--plan", str(file), "--lease", str(LEASE_S), "--yes"]
+        log = self.base / "desktop.log"
+        with log.open("wb") as stream:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "stellwerk.cli.main", *argv,
+                env={"PATH": os.environ["PATH"], "HOME": str(self.base), "STELLWERK_HOME": str(self.base)},
+                stdin=asyncio.subprocess.DEVNULL, stdout=stream, stderr=stream,
+            )  # fmt: skip
+        missed = await self._kill_when(process, plan, moment, victim)
+        if missed:
+            missed = f"{missed}; it said {log.read_text(errors='replace')[-300:]!r}"
+        if fault.key == "desktop-late":
+            await self._until_quiet(HARD_LIMIT_S)
+        self.session = self._open()
+        return missed
+
+    async def _kill_when(self, process: asyncio.subprocess.Process, plan: Plan, moment: Moment, victim: str) -> str:
+        ended = asyncio.ensure_future(process.wait())
+        try:
+            while not self._reached(plan, moment, victim):
+                done, _ = await asyncio.wait([ended], timeout=POLL_S)
+                if done:
+                    return f"the desktop ended by itself with {process.returncode}"
+            process.send_signal(signal.SIGKILL)
+            await ended
+            return ""
+        finally:
+            if not ended.done():
+                process.kill()
+                await ended
+
+    def _reached(self, plan: Plan, moment: Moment, victim: str) -> bool:
+        if moment is BEFORE:
+            return any(e.event == "begin" for e in self.folder.journal.of_plan(plan.plan_id))
+        if moment is DECIDED:
+            return any(e.event == "decision" for e in self.folder.journal.of_plan(plan.plan_id))
+        if moment is HALFWAY:
+            others = [n for n in self.names if n != victim]
+            return any("confirmed" in seen.steps(self.cluster.node(n), plan.plan_id) for n in others)
+        return moment.key in seen.steps(self.cluster.node(victim), plan.plan_id)
+
+    # -- the desktop comes back --------------------------------------------------------------------------------------
+
+    async def _mend(self) -> None:
+        for entry in await self.cluster.faults():
+            if entry["node"] in self.names:
+                await self.cluster.clear_fault(entry["kind"], node=entry["node"])
+
+    async def _ready(self) -> None:
+        """All machines answer again, and root can be had on them."""
+        async with asyncio.timeout(BACK_S):
+            await asyncio.gather(*(self._one_ready(link) for link in self.session.links.values()))
+        await self.session.unlock_sudo(self.keys)
+
+    async def _one_ready(self, link: NodeLink) -> None:
+        while True:
+            try:
+                if link.state in (LinkState.FOUND, LinkState.NEEDS_ATTENTION, LinkState.CLOSED):
+                    await link.connect()
+                await link.ready(BACK_S)
+                await link.call("sudo.state", {}, deadline_s=10)
+                return
+            except StellwerkError:
+                await asyncio.sleep(REST_S)
+
+    async def _resume(self) -> ApplyOutcome | None:
+        outcome = None
+        for plan in unfinished_plans(self.folder.journal):
+            outcome = await Resume(plan, self.session.links, self.folder.journal, contact_s=CONTACT_S).run()
+        return outcome
+
+    # -- judging -----------------------------------------------------------------------------------------------------
+
+    async def _judge(self, plan: Plan, said: ApplyOutcome | None, problems: list[str]) -> str:
+        """Compare what is there with what was said. Returns new | old | broken."""
+        if said is not None and said.settled and await self._guards():
+            problems.append("a guard was still at work when the end was told")
+        await self._until_quiet(HARD_LIMIT_S)
+        there = await self._see()
+        state = await self.cluster.state()
+        sides = {}
+        for name in self.names:
+            side, differences = self._side(name, there[name])
+            sides[name] = side
+            if side == "broken":
+                problems.append(f"{name} is neither on the old nor on the new network: {', '.join(differences)}")
+            problems.extend(f"{name} keeps {left}" for left in seen.leftovers(self.cluster.node(name), state))
+        if len(set(sides.values())) > 1:
+            problems.append(f"not the same on all: {sides}")
+        if self.folder.journal.unfinished():
+            problems.append("the desktop's journal is still open")
+        for node in said.nodes if said is not None else ():
+            if node.configuration not in (sides[node.node], "unchanged"):
+                problems.append(f"{node.node} is on {sides[node.node]}, and was said to be on {node.configuration}")
+        return sides[self.names[0]] if len(set(sides.values())) == 1 else "broken"
+
+    def _side(self, name: str, there: seen.Seen) -> tuple[str, list[str]]:
+        from_old, from_new = there.other_than(self._old[name]), there.other_than(self._new[name])
+        if not from_old:
+            return "old", []
+        if not from_new:
+            return "new", []
+        return "broken", min(from_old, from_new, key=len)
+
+    async def _guards(self) -> list[str]:
+        state = await self.cluster.state()
+        own = [entry for entry in state["nodes"] if entry["name"] in self.names]
+        return [entry["name"] for entry in own if any(seen.is_guard(argv) for argv in entry["processes"])]
+
+    async def _until_quiet(self, limit_s: float) -> None:
+        async with asyncio.timeout(limit_s):
+            while await self._guards():
+                await asyncio.sleep(REST_S)
+
+    async def _take_back(self, plan: Plan) -> list[str]:
+        """Undo a confirmed plan: the way of `stellwerk undo`."""
+        outcome = await undo_plan(plan.plan_id, self.session.links, self.folder.journal)
+        problems = [f"{n.node} was not taken back: {n.why}" for n in outcome.nodes if n.configuration == "new"]
+        await self._until_quiet(HARD_LIMIT_S)
+        there = await self._see()
+        for name in self.names:
+            left = there[name].other_than(self._old[name])
+            if left:
+                problems.append(f"taking back left on {name}: {', '.join(left)}")
+        return problems
+
+    async def _force_back(self, plan: Plan) -> list[str]:
+        """After a broken end: let the desktop try once more to go back, so that the walk can go on."""
+        self.folder.journal.write("begin", plan.plan_id, plan=to_wire(plan))
+        self.folder.journal.write("decision", plan.plan_id, verdict="revert", why="the walk goes on")
+        await self._resume()
+        there = await self._see()
+        left = [n for n in self.names if there[n].other_than(self._old[n])]
+        if left:
+            raise BadInput(f"{', '.join(left)} cannot be brought back to the start", why=f"after {plan.plan_id}")
+        return []
+
+
+class _Tap:
+    """Strikes once, at a moment that only the desktop knows."""
+
+    def __init__(self, moment: Moment, victim: str, strike: Callable[[], Awaitable[None]]) -> None:
+        self.moment = moment
+        self.victim = victim
+        self.struck = False
+        self._strike = strike
+        self._decided = False
+        self._other_confirmed = asyncio.Event()
+        self._one_at_a_time = asyncio.Lock()
+
+    def event(self, event: ApplyEvent) -> None:
+        self._decided = self._decided or event.state == "decided"
+
+    async def before(self, node: str, method: str) -> None:
+        if method == "net.guard.confirm answered" and node != self.victim:
+            self._other_confirmed.set()
+        if self.moment.step or self.struck:
+            return
+        if self.moment is BEFORE and method == "net.guard.start" and node == self.victim:
+            await self._now()
+        elif self.moment is DECIDED and self._decided:
+            await self._now()
+        elif self.moment is HALFWAY and method == "net.guard.confirm" and node == self.victim:
+            await self._other_confirmed.wait()
+            await self._now()
+
+    async def _now(self) -> None:
+        async with self._one_at_a_time:
+            if not self.struck:
+                self.struck = True
+                await self._strike()
+
+
+def _first_word(outcome: ApplyOutcome) -> str:
+    if outcome.applied:
+        return "new"
+    sides = {n.configuration for n in outcome.nodes} - {"unchanged"}
+    return sides.pop() if len(sides) == 1 else "unknown" if "unknown" in sides else "broken"
