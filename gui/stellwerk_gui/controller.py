@@ -1,365 +1,255 @@
-"""What the pages work on: one cluster with its session, as snapshots and signals in Qt's thread.
-
-Everything that talks to machines runs over the bridge; pages read `nodes`, `look`, `plan` ... and listen to signals.
-"""
+"""The controller's second half: plan, apply, prove, and the problems that pages mark."""
 
 from __future__ import annotations
 
-import asyncio
-import time
+import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QFileDialog, QWidget
 
 from stellwerk.model.errors import StellwerkError
-from stellwerk.setup.store import Cluster, ClusterFolder, ClusterLock, ClusterStore
+from stellwerk.model.finding import Check, Severity, Verdict, Verification
+from stellwerk.model.plan import Plan
+from stellwerk.setup.files import write_atomic
+from stellwerk.setup.store import ClusterStore
+from stellwerk.wire import to_wire
 from stellwerk_gui.bridge import Bridge, Task
+from stellwerk_gui.cluster_controller import ClusterController, NodeSnapshot, data_folder
 
 if TYPE_CHECKING:
-    from stellwerk.model.fabric import TopologyKind
-    from stellwerk.remote import LinkState
-    from stellwerk.remote.target import Target
-    from stellwerk.setup.look import Look
-    from stellwerk.setup.session import ClusterSession
-    from stellwerk.telemetry import TelemetryStore
-    from stellwerk_gui.prompts import GuiPrompts
+    from stellwerk.setup.apply import Apply, ApplyOutcome
 
-RELOOK_PAUSE_S = 1.0
+__all__ = ["Controller", "NodeSnapshot", "data_folder"]
 
 
-@dataclass(frozen=True, slots=True)
-class NodeSnapshot:
-    """One machine of the cluster as the window knows it."""
+class Controller(ClusterController):
+    """Everything that the pages work on."""
 
-    name: str
-    address: str
-    number: int
-    state: str = "found"  # value of LinkState
-    reason: str = ""
-    error: StellwerkError | None = None
-    agent_version: str = ""
-
-    @property
-    def ready(self) -> bool:
-        return self.state == "ready"
-
-
-class Relay(QObject):
-    """Carries callbacks of asyncio's thread over to Qt's."""
-
-    arrived = Signal(str, object)
-
-    def send(self, kind: str, payload: object = None) -> None:
-        self.arrived.emit(kind, payload)
-
-
-class Controller(QObject):
-    """Owns the open cluster. All public methods belong to Qt's thread."""
-
-    cluster_changed = Signal()  # another cluster, or none
-    nodes_changed = Signal()
-    look_changed = Signal()
-    happened = Signal(str)  # one line for the status line
-    problem = Signal(object)  # StellwerkError for the one place that shows them
+    plan_changed = Signal()
+    apply_event = Signal(object)  # ApplyEvent
+    apply_done = Signal(object)  # ApplyOutcome | None
+    proof_changed = Signal()
 
     def __init__(self, bridge: Bridge, store: ClusterStore, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self.bridge = bridge
-        self.store = store
-        self.folder: ClusterFolder | None = None
-        self.session: ClusterSession | None = None
-        self.nodes: tuple[NodeSnapshot, ...] = ()
-        self.look: Look | None = None
-        self.looked_at_s: float | None = None
-        self.wanted: TopologyKind | None = None
-        self.rate_hz = 1.0
-        self._lock: ClusterLock | None = None
-        self._looking: Task | None = None
-        self.relay = Relay(self)
-        self.relay.arrived.connect(self._take)
-        self._prompts: GuiPrompts | None = None
+        super().__init__(bridge, store, parent)
+        self.plan: Plan | None = None
+        self.outcome: ApplyOutcome | None = None
+        self.applying = False
+        self.proof: Verification | None = None
+        self.proving = False
+        self.proof_total = 0
+        self._apply: Apply | None = None
+        self._proof_task: Task | None = None
+        self.cluster_changed.connect(self._forget)
 
-    # -- the cluster ---------------------------------------------------------------------------------------------
+    def _forget(self) -> None:
+        self.plan, self.outcome, self.proof = None, None, None
+        self.applying = self.proving = False
+        self._apply = None
+        if self.folder is not None:
+            from stellwerk.setup.history import newest
 
-    @property
-    def cluster(self) -> Cluster | None:
-        return self.session.cluster if self.session is not None else None
+            self.proof = newest(self.folder.reports)
 
-    @property
-    def telemetry(self) -> TelemetryStore | None:
-        return self.session.telemetry if self.session is not None else None
+    # -- plan ----------------------------------------------------------------------------------------------------
 
-    def use_prompts(self, prompts: GuiPrompts) -> None:
-        self._prompts = prompts
-
-    def new_cluster(self, name: str) -> None:
-        """Make an empty cluster and open it."""
-        folder, _ = self.store.create(name)
-        self.open_cluster(folder)
-
-    def open_cluster(self, folder: ClusterFolder, done: Callable[[], None] | None = None) -> None:
-        """Close what is open and open `folder`; machines that were paired are connected at once."""
-
-        def opened(session: Any) -> None:
-            self.session = session
-            session.on_state(lambda name, state, reason: self.relay.send("state", (name, state, reason)))
-            self._refresh_nodes()
-            self.cluster_changed.emit()
-            if session.links:
-                self.bridge.submit(self._connect(session), done=lambda _: self._refresh_nodes())
-            if done is not None:
-                done()
-
-        def start() -> None:
-            try:
-                lock = folder.lock()
-                lock.__enter__()
-            except StellwerkError as error:
-                self.problem.emit(error)
-                return
-            self._lock, self.folder = lock, folder
-            self.bridge.submit(_open_session(folder), done=opened, failed=self._could_not_open)
-
-        self.close_cluster(start)
-
-    def _could_not_open(self, error: StellwerkError) -> None:
-        self._release()
-        self.problem.emit(error)
-        self.cluster_changed.emit()
-
-    async def _connect(self, session: ClusterSession) -> None:
-        await session.connect()
-        session.watch(self.rate_hz)
-
-    def close_cluster(self, then: Callable[[], None] | None = None) -> None:
-        """End all links of the open cluster, then call `then`."""
-        session, self.session = self.session, None
-        self.stop_looking()
-        self.nodes, self.look, self.wanted = (), None, None
-
-        def closed() -> None:
-            self._release()
-            self.cluster_changed.emit()
-            if then is not None:
-                then()
-
-        if session is None:
-            self._release()
-            if then is not None:
-                then()
+    def make_plan(self, *, mtu: int | None = None, failed: Callable[[StellwerkError], None] | None = None) -> None:
+        """Plan for the latest look."""
+        session, look = self._open_session(), self.look
+        if look is None:
             return
-        self.bridge.submit(session.close()).ended.connect(closed)
 
-    def _release(self) -> None:
-        lock, self._lock, self.folder = self._lock, None, None
-        if lock is not None:
-            lock.__exit__(None, None, None)
+        async def work() -> Plan:
+            from stellwerk.setup.planning import build_plan
 
-    # -- machines ------------------------------------------------------------------------------------------------
+            return build_plan(session.cluster, look, mtu=mtu)
 
-    def add_targets(self, targets: tuple[Target, ...]) -> None:
-        """Put machines on the list; those that are on it already stay once."""
-        session = self._open_session()
+        def made(plan: Any) -> None:
+            self.plan, self.outcome = plan, None
+            self.plan_changed.emit()
 
-        async def add() -> None:
-            for target in targets:
-                session.add(target)
+        self.bridge.submit(work(), done=made, failed=failed)
 
-        self.bridge.submit(add(), done=lambda _: self._refresh_nodes())
+    def save_plan(self, window: QWidget) -> None:
+        """Write the plan to a file that a person chooses."""
+        if self.plan is not None:
+            self._save(window, f"plan-{self.plan.plan_id}.json", json.dumps(to_wire(self.plan), indent=2))
 
-    def remove(self, name: str, forget_unreachable: bool = False) -> Task:
-        """Take a machine off: un-pairs it when it was paired."""
-        session = self._open_session()
+    # -- apply ---------------------------------------------------------------------------------------------------
 
-        async def remove() -> Any:
-            if any(n.name == name for n in session.cluster.nodes):
-                return await session.unpair(name, forget_unreachable=forget_unreachable)
-            await session.links.pop(name).close()
-            return None
-
-        return self.bridge.submit(remove(), done=lambda _: self._refresh_nodes())
-
-    def pair(self, names: tuple[str, ...] = ()) -> Task:
-        """Pair all machines that are not ready, or the named ones."""
-        session = self._open_session()
+    def apply_plan(self) -> None:
+        """Apply the plan to all machines or to none."""
+        session, plan = self._open_session(), self.plan
+        if plan is None or self.applying:
+            return
         assert self._prompts is not None, "prompts are set when the window is built"
         prompts = self._prompts
-        wanted = names or tuple(n.name for n in self.nodes if not n.ready)
-
-        async def pair() -> dict[str, StellwerkError | None]:
-            results = await session.pair(prompts, wanted)
-            session.watch(self.rate_hz)
-            return results
-
-        return self.bridge.submit(pair(), done=lambda _: self._refresh_nodes())
-
-    def replace_trust(self, name: str) -> None:
-        """After a person compared both fingerprints of a changed key: trust the new one and pair again."""
-        session = self._open_session()
-        link = session.links[name]
-
-        async def replace_key() -> None:
-            alarm = link.alarm
-            if alarm is not None:
-                link.replace_trust(alarm)
-
-        def again(_: object) -> None:
-            self.pair((name,))
-
-        self.bridge.submit(replace_key(), done=again)
-
-    def retry_now(self) -> None:
-        """Do not wait for the next attempt to reconnect."""
-        if self.session is not None:
-            for link in self.session.links.values():
-                self.bridge.call_soon(link.retry_now)
-
-    # -- looking -------------------------------------------------------------------------------------------------
-
-    def want(self, kind: TopologyKind | None) -> None:
-        """The topology to aim at; None follows the recommendation."""
-        self.wanted = kind
-        if self.session is not None:
-            self._rejudge()
-
-    def _rejudge(self) -> None:
-        if self.look is None or self.session is None:
-            return
-        from stellwerk.setup.look import judge
-
-        facts = {m.name: m.facts for m in self.look.members}
-        numbers = {n.name: n.number for n in self.session.cluster.nodes}
-        self.look = judge(facts, self.look.reports, numbers, self.wanted, self.look.notes)
-        self.look_changed.emit()
-
-    def start_looking(self) -> None:
-        """Look again and again, so that the picture follows the cables, until `stop_looking`."""
-        if self._looking is not None or self.session is None:
-            return
-        session = self.session
+        self.applying, self.outcome = True, None
 
         def work(report: Callable[[Any], None]) -> Any:
-            return self._look_forever(session, report)
+            return self._run_apply(session, plan, prompts, report)
 
-        self._looking = self.bridge.submit(work, progress=self._looked, failed=self._look_failed)
+        task = self.bridge.submit(work, progress=self.apply_event.emit, done=self._applied, failed=self._apply_failed)
+        task.cancelled.connect(lambda: self._applied(None))
 
-    async def _look_forever(self, session: ClusterSession, report: Callable[[Any], None]) -> None:
-        from stellwerk.setup.look import take_look
+    async def _run_apply(self, session: Any, plan: Plan, prompts: Any, report: Callable[[Any], None]) -> Any:
+        from stellwerk.setup.apply import Apply, Resume, unfinished_plans
 
-        while True:
-            try:
-                report(await take_look(session, self.wanted))
-            except StellwerkError as error:
-                report(error)
-            await asyncio.sleep(RELOOK_PAUSE_S)
+        for left in unfinished_plans(session.folder.journal):
+            await Resume(left, session.links, session.folder.journal, report).run()
+        await session.unlock_sudo(prompts)
+        self._apply = Apply(plan, session.links, session.folder.journal, report)
+        try:
+            return await self._apply.run()
+        finally:
+            await session.forget_sudo()
 
-    def stop_looking(self) -> None:
-        if self._looking is not None:
-            self._looking.cancel()
-            self._looking = None
+    def cancel_apply(self) -> None:
+        """Roll back; after the decision it changes nothing."""
+        running = self._apply
+        if running is not None:
+            self.bridge.call_soon(running.cancel)
 
-    @property
-    def looking(self) -> bool:
-        return self._looking is not None
+    def _applied(self, outcome: Any) -> None:
+        self.applying, self._apply, self.outcome = False, None, outcome
+        if outcome is not None and outcome.applied and self.plan is not None and self.session is not None:
+            from dataclasses import replace
 
-    def look_once(self, done: Callable[[], None] | None = None) -> Task:
-        """One look, for pages that only need to know."""
-        session = self._open_session()
+            self.session.save(replace(self.session.cluster, topology=self.plan.topology))
+            self.happened.emit(self.tr("plan {id} confirmed").format(id=outcome.plan_id))
+        self.apply_done.emit(outcome)
 
-        async def work() -> Look:
-            from stellwerk.setup.look import take_look
-
-            return await take_look(session, self.wanted)
-
-        def arrived(look: Any) -> None:
-            self._looked(look)
-            if done is not None:
-                done()
-
-        return self.bridge.submit(work(), done=arrived)
-
-    def _looked(self, found: Any) -> None:
-        if isinstance(found, StellwerkError):
-            self.happened.emit(str(found))
-            return
-        self.look, self.looked_at_s = found, time.monotonic()
-        self.look_changed.emit()
-
-    def _look_failed(self, error: StellwerkError) -> None:
-        self._looking = None
+    def _apply_failed(self, error: StellwerkError) -> None:
+        self.applying, self._apply = False, None
         self.problem.emit(error)
+        self.apply_done.emit(None)
 
-    # -- snapshots -----------------------------------------------------------------------------------------------
+    # -- prove ---------------------------------------------------------------------------------------------------
 
-    def node(self, name: str) -> NodeSnapshot | None:
-        return next((n for n in self.nodes if n.name == name), None)
-
-    def number(self, name: str) -> int:
-        """The number that gives a node its colour."""
-        found = self.node(name)
-        return found.number if found is not None else 1
-
-    def _take(self, kind: str, payload: Any) -> None:
-        if kind == "state":
-            name, state, reason = payload
-            self._node_state(name, state, reason)
-        elif kind == "event":
-            self.happened.emit(str(payload))
-
-    def _node_state(self, name: str, state: LinkState, reason: str) -> None:
-        before = self.node(name)
-        self._refresh_nodes()
-        if before is not None and before.state != state.value:
-            self.happened.emit(f"{name}: {state.value}")
-
-    def _refresh_nodes(self) -> None:
-        """Read the links' plain attributes; they are only ever replaced, so a read from here is whole."""
-        if self.session is None:
+    def prove(self) -> None:
+        """Run the verification; cells arrive one by one."""
+        if self.proving or self.session is None:
             return
-        numbers = {n.name: n.number for n in self.session.cluster.nodes}
-        free = (i for i in range(1, 65) if i not in numbers.values())
-        self.nodes = tuple(
-            NodeSnapshot(
-                name=name,
-                address=link.target.address,
-                number=numbers.get(name) or next(free),
-                state=link.state.value,
-                reason=link.reason,
-                error=link.error,
-                agent_version=link.hello.agent_version if link.hello else "",
-            )
-            for name, link in list(self.session.links.items())
-        )
-        self.nodes_changed.emit()
+        session = self.session
+        self.proving = True
+        self.proof_changed.emit()
 
-    def _open_session(self) -> ClusterSession:
-        if self.session is None:
-            raise RuntimeError("no cluster is open: the page should not have offered this")
-        return self.session
+        def work(report: Callable[[Any], None]) -> Any:
+            return self._run_proof(session, report)
 
-    def save_page(self, page: str) -> None:
-        """Remember where the wizard stands."""
-        if self.session is not None and self.session.cluster.page != page:
-            self.session.save(replace(self.session.cluster, page=page))
+        task = self.bridge.submit(work, progress=self._proof_progress, done=self._proven, failed=self._proof_failed)
+        task.cancelled.connect(lambda: self._proven(self.proof))
+        self._proof_task = task
 
-    def shutdown(self) -> None:
-        """Close the cluster and wait for it; the bridge may be stopped afterwards."""
-        session, self.session = self.session, None
-        self.stop_looking()
-        if session is not None:
-            self.bridge.run(session.close())
-        self._release()
+    async def _run_proof(self, session: Any, report: Callable[[Any], None]) -> Any:
+        from stellwerk.setup.history import save
+        from stellwerk.setup.look import take_look
+        from stellwerk.setup.prove import prove
 
+        look = await take_look(session, self.wanted)
+        report(("look", look))
+        proof = await prove(session, look, lambda so_far, total: report(("proof", so_far, total)))
+        save(session.folder.reports, proof)
+        return proof
 
-async def _open_session(folder: ClusterFolder) -> ClusterSession:
-    from stellwerk.setup.session import ClusterSession
+    def _proof_progress(self, data: Any) -> None:
+        if data[0] == "look":
+            self._looked(data[1])
+            return
+        self.proof, self.proof_total = data[1], data[2]
+        self.proof_changed.emit()
 
-    return ClusterSession.open(folder)
+    def _proven(self, proof: Any) -> None:
+        self.proving, self.proof, self._proof_task = False, proof, None
+        self.happened.emit(self.tr("proof finished"))
+        self.proof_changed.emit()
 
+    def _proof_failed(self, error: StellwerkError) -> None:
+        self.proving, self._proof_task = False, None
+        self.problem.emit(error)
+        self.proof_changed.emit()
 
-def data_folder(store: ClusterStore) -> Path:
-    """Where clusters, keys and reports lie."""
-    return store.base
+    def stop_proof(self) -> None:
+        if self._proof_task is not None:
+            self._proof_task.cancel()
+
+    def proof_history(self) -> list[tuple[str, str]]:
+        """Earlier proofs as (run id, words), newest first, without the one shown."""
+        if self.folder is None:
+            return []
+        from stellwerk.setup.history import listing
+
+        shown = self.proof.run_id if self.proof is not None else ""
+        return [(item.run_id, item.words) for item in listing(self.folder.reports) if item.run_id != shown]
+
+    def old_proof(self, run_id: str) -> Verification | None:
+        if self.folder is None:
+            return None
+        from stellwerk.setup.history import load
+
+        return load(self.folder.reports, run_id)
+
+    def save_report(self, kind: str, window: QWidget) -> None:
+        """Write the report of the shown proof as `html` or `json`."""
+        if self.proof is None:
+            return
+        from stellwerk.report import render_html
+
+        text = render_html(self.proof) if kind == "html" else json.dumps(to_wire(self.proof), indent=2)
+        self._save(window, f"report-{self.proof.run_id}.{kind}", text)
+
+    def _save(self, window: QWidget, name: str, text: str) -> None:
+        chosen, _ = QFileDialog.getSaveFileName(window, self.tr("Save"), name)
+        if not chosen:
+            return
+        try:
+            write_atomic(Path(chosen), text.encode("utf-8"), 0o644)
+        except StellwerkError as error:
+            self.problem.emit(error)
+        else:
+            self.happened.emit(self.tr("saved {name}").format(name=Path(chosen).name))
+
+    # -- what is marked ------------------------------------------------------------------------------------------
+
+    def bad_checks(self) -> list[Check]:
+        """Checks of the latest proof that did not pass, worst first."""
+        if self.proof is None:
+            return []
+        order = {Verdict.FAIL: 0, Verdict.DEGRADED: 1}
+        return sorted((c for c in self.proof.checks if c.verdict in order), key=lambda c: order[c.verdict])
+
+    def node_notes(self) -> dict[str, tuple[str, str]]:
+        """Node -> (state, sentence) for cards: cable findings first, then the proof."""
+        notes: dict[str, tuple[str, str]] = {}
+        for check in reversed(self.bad_checks()):
+            state = "bad" if check.verdict is Verdict.FAIL else "degraded"
+            notes[check.node] = (state, f"{check.subject}: {check.text or check.why}")
+        for finding in self.look.cable_findings if self.look is not None else ():
+            if finding.severity is not Severity.INFO:
+                state = "bad" if finding.severity is Severity.BAD else "degraded"
+                for ref in finding.ports[:1]:
+                    notes[ref.node] = (state, finding.title)
+        return notes
+
+    def bad_halves(self) -> dict[tuple[str, str], str]:
+        """(node, netdev) -> warn | bad, from the proof."""
+        found: dict[tuple[str, str], str] = {}
+        if self.look is None:
+            return found
+        for check in reversed(self.bad_checks()):
+            member = next((m for m in self.look.members if m.name == check.node), None)
+            port = member.node_ports.port(check.port) if member is not None and check.port is not None else None
+            for half in port.halves if port is not None else ():
+                if check.half in (None, half.label):
+                    found[check.node, half.netdev.name] = "bad" if check.verdict is Verdict.FAIL else "warn"
+        return found
+
+    def worst_finding(self) -> Severity | None:
+        """The severity for the rail's head."""
+        found = [s for s, _ in self.node_notes().values()]
+        if "bad" in found:
+            return Severity.BAD
+        return Severity.WARN if found else None

@@ -233,6 +233,11 @@ class StatusLine(QFrame):
         self.bar.setFixedWidth(theme.current().px(120))
         row.addWidget(self.work)
         row.addWidget(self.bar)
+        self.tag = Button("", "small", icon_name="bug", icon_colour="info")
+        self.tag.hide()
+        self._tag_run: Callable[[], object] = lambda: None
+        self.tag.clicked.connect(lambda: self._tag_run())
+        row.addWidget(self.tag)
         row.addStretch(1)
         self.event_text = label("", "second-muted")
         row.addWidget(self.event_text)
@@ -248,6 +253,13 @@ class StatusLine(QFrame):
     def set_connection(self, text: str, icon_name: str, colour: str) -> None:
         self.connection.setText(text)
         self._icon.set_icon(icon_name, colour)
+
+    def show_tag(self, text: str, run: Callable[[], object]) -> None:
+        """A small button that says what kind of machines these are."""
+        self.tag.setText(text)
+        self.tag.setAccessibleName(text)
+        self._tag_run = run
+        self.tag.show()
 
     def set_work(self, text: str, share: float | None) -> None:
         """Background work with its progress 0..1, or None where none can be told."""
@@ -288,6 +300,7 @@ class Shell(QMainWindow):
         row = hbox(middle, spacing=0)
         row.addWidget(self.rail)
         row.addWidget(self.stack, 1)
+        self._middle = row
         whole = QWidget()
         whole.setObjectName("page")
         column = vbox(whole, spacing=0)
@@ -300,6 +313,15 @@ class Shell(QMainWindow):
         tops = [e for e in self._entries if not e.bottom]
         for number, entry in enumerate(tops, 1):
             QShortcut(QKeySequence(f"Ctrl+{number}"), self, partial(self.open_page, entry.key))
+
+    def add_side_panel(self, panel: QWidget) -> None:
+        """A panel beside all pages (the virtual cluster's); hidden until it is asked for."""
+        panel.hide()
+        self._middle.addWidget(panel)
+
+    def tag_trial(self, panel: QWidget) -> None:
+        """Say in the status line that the machines are simulated, and open their panel from there."""
+        self.status.show_tag(self.tr("Simulated machines"), lambda: panel.setVisible(not panel.isVisible()))
 
     def add_page(self, key: str, page: Page) -> None:
         self.pages[key] = page

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -23,14 +25,17 @@ from stellwerk.cli.common import (
 from stellwerk.cli.nodes import connected
 from stellwerk.cli.prompting import TerminalPrompts, password_option
 from stellwerk.fabric.netplan import diff
-from stellwerk.model.errors import ConnectionFailed
+from stellwerk.model.errors import BadInput, ConnectionFailed
 from stellwerk.model.fabric import TopologyKind
 from stellwerk.model.finding import Severity
 from stellwerk.model.plan import FileChange, Plan
-from stellwerk.setup.apply import Apply, ApplyEvent, ApplyOutcome, Resume, unfinished_plans
+from stellwerk.setup.apply import LEASE_S, Apply, ApplyEvent, ApplyOutcome, Resume, unfinished_plans
 from stellwerk.setup.look import Look, take_look
 from stellwerk.setup.planning import build_plan
 from stellwerk.setup.store import ClusterStore
+from stellwerk.wire import from_wire
+
+MAX_PLAN_BYTES = 16_000_000
 
 topology_option = click.option(
     "--topology",
@@ -199,11 +204,26 @@ def show_outcome(outcome: ApplyOutcome) -> int:
     if outcome.applied:
         out.print("[green]Applied and confirmed on every machine.[/]")
         return DONE
-    if outcome.settled:
+    if outcome.consistent:
         out.print(f"[red]Not applied.[/] Every machine is on its old configuration. {plain(outcome.why)}")
+    elif outcome.settled:
+        out.print(
+            f"[red]Not the same on every machine.[/] {plain(outcome.why)} See to what is said above, then run this "
+            "command again: it ends this first."
+        )
     else:
         out.print(f"[yellow]Not finished.[/] {plain(outcome.why)} Run this command again when the machine is back.")
     return ERROR
+
+
+def read_plan(path: Path) -> Plan:
+    """A plan that was written by `stellwerk plan --json`. Raises `BadInput`."""
+    try:
+        return from_wire(Plan, json.loads(path.read_bytes()[:MAX_PLAN_BYTES]))
+    except (ValueError, RecursionError, OSError) as error:
+        raise BadInput(
+            f"{path} holds no plan", why=str(error), remedy="Write one with: stellwerk plan --json FILE"
+        ) from error
 
 
 async def finish_open_plans(session: Any, on_event: Callable[[ApplyEvent], None] = print_event) -> list[ApplyOutcome]:
@@ -220,6 +240,20 @@ async def finish_open_plans(session: Any, on_event: Callable[[ApplyEvent], None]
 @topology_option
 @click.option("--mtu", type=click.IntRange(576, 9216), default=None)
 @click.option("--pool", default=None, metavar="CIDR")
+@click.option(
+    "--plan",
+    "plan_path",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A plan of `stellwerk plan --json FILE`, exactly as it was shown, instead of a new one.",
+)
+@click.option(
+    "--lease",
+    "lease_s",
+    type=click.FloatRange(3, 600),
+    default=LEASE_S,
+    show_default=True,
+    help="After so many seconds without this computer a machine goes back by itself.",
+)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @password_option
 @json_option
@@ -229,6 +263,8 @@ async def apply(
     topology: str | None,
     mtu: int | None,
     pool: str | None,
+    plan_path: Path | None,
+    lease_s: float,
     yes: bool,
     password_file: Any,
     json_path: str | None,
@@ -241,18 +277,22 @@ async def apply(
         async with ClusterSession.open(folder) as session:
             if await connected(session):
                 return ERROR
-            for ended in await finish_open_plans(session):
-                if not ended.settled:
-                    return show_outcome(ended)
+            # Root first: a machine whose agent or guard died needs it to end what was left open.
             await session.unlock_sudo(TerminalPrompts(password_file=password_file))
-            look = await take_look(session, TopologyKind(topology) if topology else None)
-            made = build_plan(session.cluster, look, mtu=mtu, pool=pool)
+            for ended in await finish_open_plans(session):
+                if not ended.consistent:
+                    return show_outcome(ended)
+            if plan_path is not None:
+                made = read_plan(plan_path)
+            else:
+                look = await take_look(session, TopologyKind(topology) if topology else None)
+                made = build_plan(session.cluster, look, mtu=mtu, pool=pool)
             show_plan(made)
             if made.empty:
                 return DONE
             if not yes and not click.confirm("Apply this?"):
                 return DONE
-            outcome = await Apply(made, session.links, folder.journal, print_event).run()
+            outcome = await Apply(made, session.links, folder.journal, print_event, lease_s=lease_s).run()
             await session.forget_sudo()
     if json_path:
         write_json(json_path, outcome)

@@ -24,6 +24,8 @@ HARD_LIMIT_S = 900.0
 SETTLE_S = 15.0
 POLL_S = 0.25
 START_DEADLINE_S = 120.0
+# A node whose guard was killed goes back before it answers.
+STATUS_DEADLINE_S = 60.0
 # How long a node that dropped its connection may take to come back before all give up. Below the lease, so that
 # the desktop's decision and the node's own agree.
 CONTACT_S = 60.0
@@ -422,7 +424,12 @@ async def _ready_or_pause(channel: Channel, contact_s: float) -> None:
 
 
 async def _tell(channel: Channel, plan_id: str, verdict: str, why: str) -> GuardStatus:
-    status: GuardStatus = await channel.call("net.guard.status", {}, GuardStatus, deadline_s=15)
+    status: GuardStatus = await channel.call("net.guard.status", {}, GuardStatus, deadline_s=STATUS_DEADLINE_S)
+    if status.state is GuardState.FAILED:
+        # Going back did not work then; what stood in its way (a full disk) may be gone now.
+        status = await _guard(channel, "net.guard.revert", {"plan_id": status.plan_id or plan_id, "why": why})
+    if _takes_back(status, plan_id):
+        return await _taken_back(channel, plan_id, status)
     if status.plan_id != plan_id:
         return GuardStatus(GuardState.IDLE, plan_id, why="the change never reached it")
     if verdict == "confirm" and status.state is GuardState.HOLDING:
@@ -430,7 +437,34 @@ async def _tell(channel: Channel, plan_id: str, verdict: str, why: str) -> Guard
     if verdict == "revert" and status.state in (GuardState.HOLDING, GuardState.APPLYING, GuardState.PREPARING):
         return await _guard(channel, "net.guard.revert", {"plan_id": plan_id, "why": why})
     if verdict == "revert" and status.state is GuardState.CONFIRMED:
-        return await _guard(channel, "net.guard.undo", {"plan_id": plan_id})
+        return await _take_back(channel, plan_id)
+    return status
+
+
+def _takes_back(status: GuardStatus, plan_id: str) -> bool:
+    """Whether the node is at the guarded change that takes this plan back."""
+    return status.plan_id is not None and status.plan_id.startswith(f"{plan_id}.undo")
+
+
+async def _take_back(channel: Channel, plan_id: str) -> GuardStatus:
+    status: GuardStatus = await channel.call(
+        "net.guard.undo", {"plan_id": plan_id}, GuardStatus, deadline_s=START_DEADLINE_S
+    )
+    if status.plan_id == plan_id:
+        return status
+    if status.state is GuardState.REVERTED:
+        return GuardStatus(GuardState.CONFIRMED, plan_id, why=f"it cannot be taken back: {status.why}")
+    return await _taken_back(channel, plan_id, status)
+
+
+async def _taken_back(channel: Channel, plan_id: str, status: GuardStatus) -> GuardStatus:
+    """Taking back is a guarded change of its own, which wants its own confirmation."""
+    if status.state is GuardState.HOLDING:
+        status = await _guard(channel, "net.guard.confirm", {"plan_id": status.plan_id})
+    if status.state is GuardState.CONFIRMED:
+        return GuardStatus(GuardState.REVERTED, plan_id, why="taken back")
+    if status.state is GuardState.REVERTED:
+        return await _take_back(channel, plan_id)  # it was not confirmed in time
     return status
 
 

@@ -226,22 +226,29 @@ class ClusterSession:
         return states
 
     async def _unlock_one(self, name: str, prompts: Prompts, offered: str | None) -> tuple[Sudo, str | None]:
+        if offered is not None:
+            state = await self._try_sudo(name, offered)
+            if isinstance(state, Sudo):
+                return state, offered
         link = self.links[name]
         why = ""
         for attempt in range(1, SUDO_ATTEMPTS + 1):
-            password = offered
+            question = PasswordQuestion(link.name, link.target.user, link.target.host, attempt, why)
+            password = await prompts.sudo_password(question)
             if password is None:
-                question = PasswordQuestion(link.name, link.target.user, link.target.host, attempt, why)
-                password = await prompts.sudo_password(question)
-            if password is None:
-                return Sudo("password", "the sudo password was not given"), None
-            try:
-                state = await link.call("sudo.unlock", {"password": password}, Sudo, deadline_s=30.0)
-            except StellwerkError as error:
-                why, offered = error.what, None
-                continue
-            return state, password
+                return Sudo("password", why or "the sudo password was not given"), None
+            state = await self._try_sudo(name, password)
+            if isinstance(state, Sudo):
+                return state, password
+            why = state.what
         return Sudo("password", why), None
+
+    async def _try_sudo(self, name: str, password: str) -> Sudo | StellwerkError:
+        try:
+            state: Sudo = await self.links[name].call("sudo.unlock", {"password": password}, Sudo, deadline_s=30.0)
+        except StellwerkError as error:
+            return error
+        return state
 
     async def forget_sudo(self) -> None:
         """Drop the password on all nodes; called when the wizard ends."""

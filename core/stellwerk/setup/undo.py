@@ -28,7 +28,7 @@ def applied_plans(journal: Journal) -> list[Plan]:
 async def undo_plan(
     plan_id: str, channels: Mapping[str, Channel], journal: Journal, on_event: OnEvent = lambda event: None
 ) -> ApplyOutcome:
-    """Bring all nodes of the newest applied plan back. Raises `BadInput` for any other plan: they build on each other."""
+    """Bring all nodes of the newest applied plan back. Raises `BadInput` for any other: plans build on each other."""
     plans = applied_plans(journal)
     if not plans or plans[0].plan_id != plan_id:
         newest = plans[0].plan_id if plans else "none"

@@ -191,6 +191,12 @@ class TelemetryStore:
             store = self._nodes.get(node)
             return store.sample.sequence if store and store.sample else None
 
+    def latest_at(self, node: str) -> float | None:
+        """When the newest sample was taken (desktop's monotonic clock, seconds)."""
+        with self._lock:
+            store = self._nodes.get(node)
+            return store.latest_at_s if store else None
+
     def freshness(self, node: str, now_s: float) -> Freshness:
         with self._lock:
             store = self._nodes.get(node)

@@ -170,7 +170,7 @@ class Graph(QWidget):
         outer = vbox(self, spacing=0)
         outer.addWidget(card)
         column = vbox(card, margins=(12, 0, 12, 4), spacing=0)
-        head = hbox(spacing=8)
+        head = self._head = hbox(spacing=8)
         self.heading = label(self.title_text, "heading")
         head.addWidget(self.heading)
         self.unit_label = label(self.unit, "second-muted")
@@ -241,6 +241,16 @@ class Graph(QWidget):
                 self.plot.addItem(self._ends[name])
         self._restyle()
         self._apply_hidden()
+
+    def replace_heading(self, widget: QWidget) -> None:
+        """Put a control in the place of the title (the monitor's choice of quantity)."""
+        self._head.insertWidget(0, widget)
+        self.heading.hide()
+
+    @property
+    def lines(self) -> dict[str, Line]:
+        """The data that is drawn now."""
+        return dict(self._lines)
 
     def show_lines(self, lines: Mapping[str, Line], now_s: float, now_wall_s: float) -> None:
         """Draw new data; `now_s` is the right edge while live."""

@@ -235,7 +235,7 @@ async def test_when_a_node_cannot_be_brought_forward_the_confirmed_ones_go_back(
     assert "no space left" in outcome.why
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     data=st.dictionaries(
         st.tuples(st.sampled_from(["a", "b", "c"]), st.integers(0, 7)),

@@ -1,0 +1,322 @@
+"""*Cluster*: one look answers who is there, who is loaded, which cable carries what."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QStackedWidget, QTableWidget, QTableWidgetItem, QWidget
+
+from stellwerk.model.finding import Severity
+from stellwerk_gui import theme
+from stellwerk_gui.cluster.panel import NodePanel
+from stellwerk_gui.cluster.tiles import TileValue, tile_values
+from stellwerk_gui.cluster.views import live_view
+from stellwerk_gui.controller import Controller
+from stellwerk_gui.palette import Command
+from stellwerk_gui.shell import Page
+from stellwerk_gui.widgets.controls import Button, Segments, clear_layout, frame, hbox, label, vbox
+from stellwerk_gui.widgets.fabricmap import FabricMap, NodeView
+
+if TYPE_CHECKING:
+    from stellwerk_gui.widgets.fabricmap import CableView
+
+REFRESH_MS = 500
+PANEL_OVER_PX = 1200  # below this the panel lies over the map
+
+
+class ClusterPage(Page):
+    """Map or table, tiles above, a panel for one node at the right."""
+
+    set_up = Signal()
+    prove = Signal()
+    add_node = Signal()
+    open_logs = Signal(str)
+
+    def __init__(self, controller: Controller) -> None:
+        super().__init__(controller.tr("Cluster"))
+        self.controller = controller
+        self.choice = Segments(
+            [("map", self.tr("Map")), ("table", self.tr("Table"))], "map", icons=["cluster", "table"]
+        )
+        self.choice.chosen.connect(self._choose)
+        self.add_action(self.choice)
+        self.add_button = Button(self.tr("Add node"), icon_name="plus", on_click=self.add_node.emit)
+        self.prove_button = Button(
+            self.tr("Prove again"), "primary", icon_name="shield-check", on_click=self.prove.emit
+        )
+        self.add_action(self.add_button)
+        self.add_action(self.prove_button)
+        self._build()
+        self._timer = QTimer(self)
+        self._timer.setInterval(REFRESH_MS)
+        self._timer.timeout.connect(self.refresh)
+        controller.nodes_changed.connect(self.refresh)
+        controller.look_changed.connect(self.refresh)
+        controller.cluster_changed.connect(self._cluster_changed)
+        QShortcut(QKeySequence("Esc"), self, self.close_panel)
+
+    def _build(self) -> None:
+        outer = hbox(self.body, spacing=0)
+        left = QWidget()
+        outer.addWidget(left, 1)
+        column = vbox(left, margins=(16, 0, 16, 8), spacing=12)
+        self.strip = TileStrip()
+        column.addWidget(self.strip)
+        self.stack = QStackedWidget()
+        self.map = FabricMap()
+        self.map.node_opened.connect(self.open_node)
+        self.map.cable_opened.connect(self._open_cable)
+        self.map.background_clicked.connect(self.close_panel)
+        self.table = NodeTable()
+        self.table.opened.connect(self.open_node)
+        self.empty = self._empty_card()
+        for widget in (self.map, self.table, self.empty):
+            self.stack.addWidget(widget)
+        column.addWidget(self.stack, 1)
+        column.addWidget(self._legend())
+        self.panel = NodePanel(self.controller)
+        self.panel.closed.connect(self.close_panel)
+        self.panel.logs.connect(self.open_logs)
+        self.panel.setFixedWidth(theme.current().px(360))
+        self.panel.hide()
+        outer.addWidget(self.panel)
+        self._outer = outer
+
+    def _empty_card(self) -> QWidget:
+        box = QWidget()
+        column = vbox(box)
+        column.addStretch(1)
+        button = Button(self.tr("Set up a cluster"), "primary", icon_name="plug-upright", on_click=self.set_up.emit)
+        text = label(self.tr("No machine belongs to this cluster yet."), "muted")
+        text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        column.addWidget(text)
+        row = hbox()
+        row.addStretch(1)
+        row.addWidget(button)
+        row.addStretch(1)
+        column.addLayout(row)
+        column.addStretch(1)
+        return box
+
+    def _legend(self) -> QWidget:
+        box = QWidget()
+        row = hbox(box, spacing=16)
+        for text in (
+            self.tr("one cable, two halves"),
+            self.tr("brighter: more traffic"),
+            self.tr("amber: degraded"),
+            self.tr("red dashes: broken"),
+            self.tr("moving dashes: direction"),
+        ):
+            row.addWidget(label(text, "second-muted"))
+        row.addStretch(1)
+        self.legend = box
+        return box
+
+    def shown(self) -> None:
+        self._timer.start()
+        if self.controller.look is None and any(n.ready for n in self.controller.nodes):
+            self.controller.look_once()
+        self.refresh()
+
+    def left(self) -> None:
+        self._timer.stop()
+
+    def show_as(self, key: str) -> None:
+        """Show the cluster as `map` or `table`."""
+        self.choice.choose(key)
+        self._choose(key)
+
+    def _choose(self, key: str) -> None:
+        self.refresh()
+        self.stack.setCurrentWidget(self.map if key == "map" else self.table)
+
+    def _cluster_changed(self) -> None:
+        self.close_panel()
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show what is known now."""
+        nodes = self.controller.nodes
+        now = time.monotonic()
+        if not nodes:
+            self.stack.setCurrentWidget(self.empty)
+            self.strip.show_tiles(())
+            self.set_state("")
+            return
+        self.stack.setCurrentWidget(self.map if self.choice.value == "map" else self.table)
+        view = live_view(
+            self.controller.look,
+            nodes,
+            self.controller.telemetry,
+            now,
+            self.controller.node_notes(),
+            self.controller.bad_halves(),
+        )
+        if self.stack.currentWidget() is self.map:
+            self.map.show_view(view)
+        else:
+            self.table.show_nodes(view.nodes)
+        if not self.isVisible():
+            return
+        self.strip.show_tiles(tile_values(self.controller.telemetry, [n.name for n in nodes], now))
+        self._say(nodes_ready=sum(n.ready for n in nodes), total=len(nodes))
+        if self.panel.isVisible():
+            self.panel.refresh()
+
+    def _say(self, nodes_ready: int, total: int) -> None:
+        look = self.controller.look
+        shape = f", {look.topology.kind.value}" if look is not None else ""
+        text = self.tr("{ready} of {total} machines connected").format(ready=nodes_ready, total=total) + shape
+        worst = self.controller.worst_finding()
+        if nodes_ready < total or worst is Severity.BAD:
+            self.set_state(text, "alert-triangle", "warn")
+        else:
+            self.set_state(text, "circle-check", "good")
+
+    def open_node(self, name: str) -> None:
+        """Show one node in the panel."""
+        self.panel.show_node(name)
+        self.panel.show()
+        self.map.select(node=name)
+        self._place_panel()
+
+    def _open_cable(self, cable: CableView) -> None:
+        self.panel.show_node(cable.a.node)
+        self.panel.show()
+        self.map.select(cable=(cable.a, cable.b))
+        self._place_panel()
+
+    def close_panel(self) -> None:
+        if self.panel.isVisible():
+            self.panel.hide()
+        self.map.select()
+
+    def _place_panel(self) -> None:
+        """Beside the map in a wide window, over it in a narrow one."""
+        narrow = self.window().width() < theme.current().px(PANEL_OVER_PX)
+        inside = self._outer.indexOf(self.panel) >= 0
+        if narrow and inside:
+            self._outer.removeWidget(self.panel)
+            self.panel.setParent(self.body)
+            self.panel.show()
+        elif not narrow and not inside:
+            self._outer.addWidget(self.panel)
+        if narrow:
+            self.panel.setGeometry(self.body.width() - self.panel.width(), 0, self.panel.width(), self.body.height())
+            self.panel.raise_()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self.panel.isVisible():
+            self._place_panel()
+
+    def commands(self) -> list[Command]:
+        opens = [
+            Command(self.tr("Show {node}").format(node=n.name), partial(self.open_node, n.name))
+            for n in self.controller.nodes
+        ]
+        return [
+            Command(self.tr("Prove again"), self.prove.emit),
+            Command(self.tr("Add node"), self.add_node.emit),
+            Command(self.tr("Map"), partial(self.show_as, "map")),
+            Command(self.tr("Table"), partial(self.show_as, "table")),
+            *opens,
+        ]
+
+
+class TileStrip(QFrame):
+    """One card with a cell per number."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setProperty("kind", "card")
+        self._row: QHBoxLayout = hbox(self, margins=(0, 0, 0, 0), spacing=0)
+        self._cells: dict[str, tuple[QLabel, QLabel]] = {}
+        self.setFixedHeight(theme.current().px(56))
+
+    def show_tiles(self, tiles: tuple[TileValue, ...]) -> None:
+        self.setVisible(bool(tiles))
+        if [t.key for t in tiles] != list(self._cells):
+            clear_layout(self._row)
+            self._cells = {}
+            for i, tile in enumerate(tiles):
+                if i:
+                    self._row.addWidget(frame("vline"))
+                self._row.addWidget(self._cell(tile.key), 1)
+        for tile in tiles:
+            value, unit = self._cells[tile.key]
+            value.setText(tile.value)
+            unit.setText(tile.unit)
+
+    def _cell(self, key: str) -> QWidget:
+        names = {
+            "fabric": self.tr("Fabric"),
+            "gpu": self.tr("GPU, mean"),
+            "memory": self.tr("Unified memory"),
+            "power": self.tr("Power"),
+            "hottest": self.tr("Hottest"),
+            "cpu": self.tr("CPU, mean"),
+        }
+        box = QWidget()
+        column = vbox(box, margins=(16, 6, 8, 6), spacing=2)
+        column.addWidget(label(names[key], "second-muted"))
+        row = hbox(spacing=5)
+        value, unit = label("", "heading"), label("", "muted")
+        row.addWidget(value)
+        row.addWidget(unit)
+        row.addStretch(1)
+        column.addLayout(row)
+        self._cells[key] = (value, unit)
+        return box
+
+
+class NodeTable(QTableWidget):
+    """The same as the map, in rows."""
+
+    opened = Signal(str)
+
+    def __init__(self) -> None:
+        heads = [self.tr(h) for h in ("Machine", "State", "GPU", "Memory", "Temperature", "Power", "Sent", "Received")]
+        super().__init__(0, len(heads))
+        self.setHorizontalHeaderLabels(heads)
+        self.verticalHeader().hide()
+        self.setShowGrid(False)
+        self.setEditTriggers(self.EditTrigger.NoEditTriggers)
+        self.setSelectionBehavior(self.SelectionBehavior.SelectRows)
+        self.horizontalHeader().setStretchLastSection(True)
+        self.setAccessibleName(self.tr("Machines"))
+        self.itemActivated.connect(self._activated)
+
+    def _activated(self, item: QTableWidgetItem) -> None:
+        name = self.item(item.row(), 0)
+        if name is not None:
+            self.opened.emit(name.text())
+
+    def show_nodes(self, nodes: tuple[NodeView, ...]) -> None:
+        self.setRowCount(len(nodes))
+        for row, node in enumerate(nodes):
+            cells = (
+                node.name,
+                node.state_text,
+                _number(node.gpu_pct, "%", 0),
+                "–" if node.mem_used_gib is None else f"{node.mem_used_gib:.1f} / {node.mem_total_gib or 0:.1f} GiB",
+                _number(node.temp_c, "°C", 0),
+                _number(node.power_w, "W", 0),
+                _number(node.tx_gbps, "Gb/s", 1),
+                _number(node.rx_gbps, "Gb/s", 1),
+            )
+            for column, text in enumerate(cells):
+                found = self.item(row, column)
+                if found is None:
+                    self.setItem(row, column, QTableWidgetItem(text))
+                elif found.text() != text:
+                    found.setText(text)
+
+
+def _number(value: float | None, unit: str, digits: int) -> str:
+    return "–" if value is None else f"{value:.{digits}f} {unit}"

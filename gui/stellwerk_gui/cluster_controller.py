@@ -1,0 +1,365 @@
+"""What the pages work on: one cluster with its session, as snapshots and signals in Qt's thread.
+
+Everything that talks to machines runs over the bridge; pages read `nodes`, `look`, `plan` ... and listen to signals.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, Signal
+
+from stellwerk.model.errors import StellwerkError
+from stellwerk.setup.store import Cluster, ClusterFolder, ClusterLock, ClusterStore
+from stellwerk_gui.bridge import Bridge, Task
+
+if TYPE_CHECKING:
+    from stellwerk.model.fabric import TopologyKind
+    from stellwerk.remote import LinkState
+    from stellwerk.remote.target import Target
+    from stellwerk.setup.look import Look
+    from stellwerk.setup.session import ClusterSession
+    from stellwerk.telemetry import TelemetryStore
+    from stellwerk_gui.prompts import GuiPrompts
+
+RELOOK_PAUSE_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSnapshot:
+    """One machine of the cluster as the window knows it."""
+
+    name: str
+    address: str
+    number: int
+    state: str = "found"  # value of LinkState
+    reason: str = ""
+    error: StellwerkError | None = None
+    agent_version: str = ""
+
+    @property
+    def ready(self) -> bool:
+        return self.state == "ready"
+
+
+class Relay(QObject):
+    """Carries callbacks of asyncio's thread over to Qt's."""
+
+    arrived = Signal(str, object)
+
+    def send(self, kind: str, payload: object = None) -> None:
+        self.arrived.emit(kind, payload)
+
+
+class ClusterController(QObject):
+    """Owns the open cluster. All public methods belong to Qt's thread."""
+
+    cluster_changed = Signal()  # another cluster, or none
+    nodes_changed = Signal()
+    look_changed = Signal()
+    happened = Signal(str)  # one line for the status line
+    problem = Signal(object)  # StellwerkError for the one place that shows them
+
+    def __init__(self, bridge: Bridge, store: ClusterStore, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.bridge = bridge
+        self.store = store
+        self.folder: ClusterFolder | None = None
+        self.session: ClusterSession | None = None
+        self.nodes: tuple[NodeSnapshot, ...] = ()
+        self.look: Look | None = None
+        self.looked_at_s: float | None = None
+        self.wanted: TopologyKind | None = None
+        self.rate_hz = 1.0
+        self._lock: ClusterLock | None = None
+        self._looking: Task | None = None
+        self.relay = Relay(self)
+        self.relay.arrived.connect(self._take)
+        self._prompts: GuiPrompts | None = None
+
+    # -- the cluster ---------------------------------------------------------------------------------------------
+
+    @property
+    def cluster(self) -> Cluster | None:
+        return self.session.cluster if self.session is not None else None
+
+    @property
+    def telemetry(self) -> TelemetryStore | None:
+        return self.session.telemetry if self.session is not None else None
+
+    def use_prompts(self, prompts: GuiPrompts) -> None:
+        self._prompts = prompts
+
+    def new_cluster(self, name: str) -> None:
+        """Make an empty cluster and open it."""
+        folder, _ = self.store.create(name)
+        self.open_cluster(folder)
+
+    def open_cluster(self, folder: ClusterFolder, done: Callable[[], None] | None = None) -> None:
+        """Close what is open and open `folder`; machines that were paired are connected at once."""
+
+        def opened(session: Any) -> None:
+            self.session = session
+            session.on_state(lambda name, state, reason: self.relay.send("state", (name, state, reason)))
+            self._refresh_nodes()
+            self.cluster_changed.emit()
+            if session.links:
+                self.bridge.submit(self._connect(session), done=lambda _: self._refresh_nodes())
+            if done is not None:
+                done()
+
+        def start() -> None:
+            try:
+                lock = folder.lock()
+                lock.__enter__()
+            except StellwerkError as error:
+                self.problem.emit(error)
+                return
+            self._lock, self.folder = lock, folder
+            self.bridge.submit(_open_session(folder), done=opened, failed=self._could_not_open)
+
+        self.close_cluster(start)
+
+    def _could_not_open(self, error: StellwerkError) -> None:
+        self._release()
+        self.problem.emit(error)
+        self.cluster_changed.emit()
+
+    async def _connect(self, session: ClusterSession) -> None:
+        await session.connect()
+        session.watch(self.rate_hz)
+
+    def close_cluster(self, then: Callable[[], None] | None = None) -> None:
+        """End all links of the open cluster, then call `then`."""
+        session, self.session = self.session, None
+        self.stop_looking()
+        self.nodes, self.look, self.wanted = (), None, None
+
+        def closed() -> None:
+            self._release()
+            self.cluster_changed.emit()
+            if then is not None:
+                then()
+
+        if session is None:
+            self._release()
+            if then is not None:
+                then()
+            return
+        self.bridge.submit(session.close()).ended.connect(closed)
+
+    def _release(self) -> None:
+        lock, self._lock, self.folder = self._lock, None, None
+        if lock is not None:
+            lock.__exit__(None, None, None)
+
+    # -- machines ------------------------------------------------------------------------------------------------
+
+    def add_targets(self, targets: tuple[Target, ...]) -> None:
+        """Put machines on the list; those that are on it already stay once."""
+        session = self._open_session()
+
+        async def add() -> None:
+            for target in targets:
+                session.add(target)
+
+        self.bridge.submit(add(), done=lambda _: self._refresh_nodes())
+
+    def remove(self, name: str, forget_unreachable: bool = False) -> Task:
+        """Take a machine off: un-pairs it when it was paired."""
+        session = self._open_session()
+
+        async def remove() -> Any:
+            if any(n.name == name for n in session.cluster.nodes):
+                return await session.unpair(name, forget_unreachable=forget_unreachable)
+            await session.links.pop(name).close()
+            return None
+
+        return self.bridge.submit(remove(), done=lambda _: self._refresh_nodes())
+
+    def pair(self, names: tuple[str, ...] = ()) -> Task:
+        """Pair all machines that are not ready, or the named ones."""
+        session = self._open_session()
+        assert self._prompts is not None, "prompts are set when the window is built"
+        prompts = self._prompts
+        wanted = names or tuple(n.name for n in self.nodes if not n.ready)
+
+        async def pair() -> dict[str, StellwerkError | None]:
+            results = await session.pair(prompts, wanted)
+            session.watch(self.rate_hz)
+            return results
+
+        return self.bridge.submit(pair(), done=lambda _: self._refresh_nodes())
+
+    def replace_trust(self, name: str) -> None:
+        """After a person compared both fingerprints of a changed key: trust the new one and pair again."""
+        session = self._open_session()
+        link = session.links[name]
+
+        async def replace_key() -> None:
+            alarm = link.alarm
+            if alarm is not None:
+                link.replace_trust(alarm)
+
+        def again(_: object) -> None:
+            self.pair((name,))
+
+        self.bridge.submit(replace_key(), done=again)
+
+    def retry_now(self) -> None:
+        """Do not wait for the next attempt to reconnect."""
+        if self.session is not None:
+            for link in self.session.links.values():
+                self.bridge.call_soon(link.retry_now)
+
+    # -- looking -------------------------------------------------------------------------------------------------
+
+    def want(self, kind: TopologyKind | None) -> None:
+        """The topology to aim at; None follows the recommendation."""
+        self.wanted = kind
+        if self.session is not None:
+            self._rejudge()
+
+    def _rejudge(self) -> None:
+        if self.look is None or self.session is None:
+            return
+        from stellwerk.setup.look import judge
+
+        facts = {m.name: m.facts for m in self.look.members}
+        numbers = {n.name: n.number for n in self.session.cluster.nodes}
+        self.look = judge(facts, self.look.reports, numbers, self.wanted, self.look.notes)
+        self.look_changed.emit()
+
+    def start_looking(self) -> None:
+        """Look again and again, so that the picture follows the cables, until `stop_looking`."""
+        if self._looking is not None or self.session is None:
+            return
+        session = self.session
+
+        def work(report: Callable[[Any], None]) -> Any:
+            return self._look_forever(session, report)
+
+        self._looking = self.bridge.submit(work, progress=self._looked, failed=self._look_failed)
+
+    async def _look_forever(self, session: ClusterSession, report: Callable[[Any], None]) -> None:
+        from stellwerk.setup.look import take_look
+
+        while True:
+            try:
+                report(await take_look(session, self.wanted))
+            except StellwerkError as error:
+                report(error)
+            await asyncio.sleep(RELOOK_PAUSE_S)
+
+    def stop_looking(self) -> None:
+        if self._looking is not None:
+            self._looking.cancel()
+            self._looking = None
+
+    @property
+    def looking(self) -> bool:
+        return self._looking is not None
+
+    def look_once(self, done: Callable[[], None] | None = None) -> Task:
+        """One look, for pages that only need to know."""
+        session = self._open_session()
+
+        async def work() -> Look:
+            from stellwerk.setup.look import take_look
+
+            return await take_look(session, self.wanted)
+
+        def arrived(look: Any) -> None:
+            self._looked(look)
+            if done is not None:
+                done()
+
+        return self.bridge.submit(work(), done=arrived)
+
+    def _looked(self, found: Any) -> None:
+        if isinstance(found, StellwerkError):
+            self.happened.emit(str(found))
+            return
+        self.look, self.looked_at_s = found, time.monotonic()
+        self.look_changed.emit()
+
+    def _look_failed(self, error: StellwerkError) -> None:
+        self._looking = None
+        self.problem.emit(error)
+
+    # -- snapshots -----------------------------------------------------------------------------------------------
+
+    def node(self, name: str) -> NodeSnapshot | None:
+        return next((n for n in self.nodes if n.name == name), None)
+
+    def number(self, name: str) -> int:
+        """The number that gives a node its colour."""
+        found = self.node(name)
+        return found.number if found is not None else 1
+
+    def _take(self, kind: str, payload: Any) -> None:
+        if kind == "state":
+            name, state, reason = payload
+            self._node_state(name, state, reason)
+        elif kind == "event":
+            self.happened.emit(str(payload))
+
+    def _node_state(self, name: str, state: LinkState, reason: str) -> None:
+        before = self.node(name)
+        self._refresh_nodes()
+        if before is not None and before.state != state.value:
+            self.happened.emit(f"{name}: {state.value}")
+
+    def _refresh_nodes(self) -> None:
+        """Read the links' plain attributes; they are only ever replaced, so a read from here is whole."""
+        if self.session is None:
+            return
+        numbers = {n.name: n.number for n in self.session.cluster.nodes}
+        free = (i for i in range(1, 65) if i not in numbers.values())
+        self.nodes = tuple(
+            NodeSnapshot(
+                name=name,
+                address=link.target.address,
+                number=numbers.get(name) or next(free),
+                state=link.state.value,
+                reason=link.reason,
+                error=link.error,
+                agent_version=link.hello.agent_version if link.hello else "",
+            )
+            for name, link in list(self.session.links.items())
+        )
+        self.nodes_changed.emit()
+
+    def _open_session(self) -> ClusterSession:
+        if self.session is None:
+            raise RuntimeError("no cluster is open: the page should not have offered this")
+        return self.session
+
+    def save_page(self, page: str) -> None:
+        """Remember where the wizard stands."""
+        if self.session is not None and self.session.cluster.page != page:
+            self.session.save(replace(self.session.cluster, page=page))
+
+    def shutdown(self) -> None:
+        """Close the cluster and wait for it; the bridge may be stopped afterwards."""
+        session, self.session = self.session, None
+        self.stop_looking()
+        if session is not None:
+            self.bridge.run(session.close())
+        self._release()
+
+
+async def _open_session(folder: ClusterFolder) -> ClusterSession:
+    from stellwerk.setup.session import ClusterSession
+
+    return ClusterSession.open(folder)
+
+
+def data_folder(store: ClusterStore) -> Path:
+    """Where clusters, keys and reports lie."""
+    return store.base

@@ -1,0 +1,67 @@
+"""Which quantities can be drawn, on which axis, and how they come out of the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stellwerk_gui.widgets.graph import Line
+
+if TYPE_CHECKING:
+    from stellwerk.setup.look import Look
+    from stellwerk.telemetry import TelemetryStore
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """One thing to draw. `metric` "" means: the sum over the node's fabric halves."""
+
+    key: str
+    title: str
+    unit: str
+    top: float
+    metric: str = ""
+    way: str = "tx"
+    digits: int = 1
+
+
+QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
+    {
+        q.key: q
+        for q in (
+            Quantity("link", "Link throughput, sent", "Gb/s", 200.0),
+            Quantity("received", "Link throughput, received", "Gb/s", 200.0, way="rx"),
+            Quantity("gpu", "GPU utilisation", "%", 100.0, "gpu.util", digits=0),
+            Quantity("memory", "Unified memory", "GiB used", 128.0, "mem.used"),
+            Quantity("power", "Power", "W", 160.0, "gpu.power", digits=0),
+            Quantity("temperature", "Temperature", "°C", 100.0, "gpu.temp", digits=0),
+            Quantity("cpu", "CPU", "%", 100.0, "cpu", digits=0),
+        )
+    }
+)
+
+
+def line_of(
+    store: TelemetryStore, quantity: Quantity, node: str, look: Look | None, seconds: float, now_s: float, stale: bool
+) -> Line:
+    """The line of one node: desktop times and values, NaN where nothing was heard."""
+    if quantity.metric:
+        window = store.window(node, quantity.metric, seconds, now_s)
+        return Line(np.asarray(window.times), np.asarray(window.values, dtype=float), stale)
+    member = next((m for m in look.members if m.name == node), None) if look is not None else None
+    netdevs = [h.netdev.name for p in member.ports for h in p.halves] if member is not None else []
+    if not netdevs:
+        return Line(np.empty(0), np.empty(0), stale)
+    windows = [store.window(node, f"half.{d}.{quantity.way}", seconds, now_s) for d in netdevs]
+    count = min(len(w.times) for w in windows)
+    stacked = np.asarray([np.asarray(w.values, dtype=float)[len(w.times) - count :] for w in windows])
+    # A half that says nothing is left out of the sum; all silent is a gap.
+    silent = np.isnan(stacked).all(axis=0)
+    total = np.nansum(stacked, axis=0)
+    total[silent] = np.nan
+    times = np.asarray(windows[0].times)[len(windows[0].times) - count :]
+    return Line(times, total, stale)

@@ -1,0 +1,1 @@
+"""The user's choices as a page."""

@@ -1,0 +1,139 @@
+"""Step 5: per-node progress, the lease that runs, and the way back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
+
+from stellwerk_gui.setup.view import StepPage
+from stellwerk_gui.widgets.controls import Button, Icon, Note, Swatch, clear_layout, hbox, label, vbox
+
+if TYPE_CHECKING:
+    from stellwerk.setup.apply import ApplyEvent, ApplyOutcome
+    from stellwerk_gui.controller import Controller
+
+
+class NodeProgress(QFrame):
+    """One node while a plan is applied."""
+
+    def __init__(self, name: str, number: int) -> None:
+        super().__init__()
+        self.setProperty("kind", "card")
+        row = hbox(self, margins=(16, 10, 16, 10), spacing=10)
+        row.addWidget(Swatch(number))
+        row.addWidget(label(name, "heading"))
+        self.text = label("", "second-muted", wrap=True)
+        row.addWidget(self.text, 1)
+        self.lease = label("", "second-muted")
+        row.addWidget(self.lease)
+        self.icon = Icon("circle-minus", "muted")
+        row.addWidget(self.icon)
+        self.state = label("", "second-muted")
+        row.addWidget(self.state)
+        self.words = {
+            "preparing": (self.tr("Preparing"), "refresh", "muted"),
+            "applying": (self.tr("Changing"), "refresh", "muted"),
+            "holding": (self.tr("Changed, not yet confirmed"), "clock", "warn"),
+            "confirmed": (self.tr("Confirmed"), "circle-check", "good"),
+            "reverting": (self.tr("Going back"), "history", "warn"),
+            "reverted": (self.tr("Back as it was"), "history", "muted"),
+            "failed": (self.tr("Needs attention"), "circle-x", "bad"),
+            "waiting": (self.tr("Waiting for the machine"), "clock", "warn"),
+            "idle": (self.tr("Unchanged"), "circle-minus", "muted"),
+        }
+
+    def show_event(self, event: ApplyEvent) -> None:
+        word, icon, colour = self.words.get(event.state, (event.state, "refresh", "muted"))
+        self.state.setText(word)
+        self.icon.set_icon(icon, colour)
+        self.text.setText(event.text)
+        left = event.lease_left_s
+        shown = event.state == "holding" and left is not None
+        self.lease.setText(self.tr("goes back in {s} s").format(s=round(left)) if shown and left is not None else "")
+
+
+class ApplyStep(StepPage):
+    """Starts when it is entered with a plan; *Roll back* until the decision."""
+
+    def __init__(self, controller: Controller) -> None:
+        super().__init__(
+            controller,
+            controller.tr("Apply"),
+            controller.tr("Each machine takes its own backup and goes back by itself unless it is confirmed in time."),
+        )
+        self.result = Note("info")
+        self.result.hide()
+        self.column.addWidget(self.result)
+        area = QScrollArea()
+        area.setWidgetResizable(True)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        inner = QWidget()
+        self._list = vbox(inner, spacing=8)
+        area.setWidget(inner)
+        self.column.addWidget(area, 1)
+        self.stop = Button(
+            self.tr("Cancel and roll back"), "danger", icon_name="history", on_click=controller.cancel_apply
+        )
+        self.again = Button(self.tr("Try again"), icon_name="refresh", on_click=self._start)
+        self._rows: dict[str, NodeProgress] = {}
+        controller.apply_event.connect(self._event)
+        controller.apply_done.connect(self._done)
+
+    def entered(self) -> None:
+        if self.controller.outcome is None and not self.controller.applying:
+            self._start()
+
+    def _start(self) -> None:
+        plan = self.controller.plan
+        if plan is None:
+            return
+        clear_layout(self._list)
+        self._rows = {}
+        for node in plan.nodes:
+            if node.changes:
+                row = NodeProgress(node.node, self.controller.number(node.node))
+                self._rows[node.node] = row
+                self._list.addWidget(row)
+        self._list.addStretch(1)
+        self.result.hide()
+        self.controller.apply_plan()
+        self.changed.emit()
+
+    def _event(self, event: ApplyEvent) -> None:
+        if event.node is not None and event.node in self._rows:
+            self._rows[event.node].show_event(event)
+        elif event.state == "checking":
+            self.result.show_text("info", self.tr("Looking from machine to machine"), event.text)
+            self.result.show()
+
+    def _done(self, outcome: ApplyOutcome | None) -> None:
+        if outcome is not None:
+            lines = [f"{n.node}: {n.why}" for n in outcome.nodes if n.configuration == "unknown"]
+            if outcome.applied:
+                self.result.show_text("good", self.tr("All machines run the new network."), "")
+            elif outcome.settled:
+                self.result.show_text(
+                    "bad", self.tr("Nothing was changed: every machine is back as it was."), outcome.why
+                )
+            else:
+                self.result.show_text(
+                    "warn", self.tr("Not every machine has answered."), "\n".join([outcome.why, *lines])
+                )
+            self.result.show()
+        self.changed.emit()
+
+    def note(self) -> str:
+        outcome = self.controller.outcome
+        if self.controller.applying:
+            return self.tr("Running")
+        if outcome is None:
+            return ""
+        return self.tr("Confirmed") if outcome.applied else self.tr("Rolled back")
+
+    def footer_buttons(self) -> tuple[Button, ...]:
+        self.stop.setVisible(self.controller.applying)
+        outcome = self.controller.outcome
+        self.again.setVisible(not self.controller.applying and outcome is not None and not outcome.applied)
+        return (self.stop, self.again)

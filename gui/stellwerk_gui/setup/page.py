@@ -1,0 +1,222 @@
+"""*Set up*: the wizard as a page. Which step follows which is decided in `stellwerk.setup.wizard`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QStackedWidget, QWidget
+
+from stellwerk.model.finding import Severity
+from stellwerk.setup import wizard
+from stellwerk_gui import theme
+from stellwerk_gui.controller import Controller
+from stellwerk_gui.palette import Command
+from stellwerk_gui.setup.apply import ApplyStep
+from stellwerk_gui.setup.find import FindStep
+from stellwerk_gui.setup.look import LookStep
+from stellwerk_gui.setup.pair import PairStep
+from stellwerk_gui.setup.plan import PlanStep
+from stellwerk_gui.setup.prove import ProveStep
+from stellwerk_gui.setup.steps import Steps, StepView
+from stellwerk_gui.setup.view import StepPage
+from stellwerk_gui.shell import Page
+from stellwerk_gui.widgets.controls import Button, frame, hbox, label, vbox
+
+
+class SetupPage(Page):
+    """Steps at the left, the step in the middle, Back and Next below."""
+
+    finished = Signal()
+    closed = Signal()
+
+    def __init__(self, controller: Controller) -> None:
+        super().__init__(controller.tr("Set up"), line=True)
+        self.controller = controller
+        self.steps = Steps()
+        self.steps.chosen.connect(self.open_step)
+        self.stack = QStackedWidget()
+        self.views: dict[str, StepPage] = {
+            "find": FindStep(controller),
+            "pair": PairStep(controller),
+            "look": LookStep(controller),
+            "plan": PlanStep(controller),
+            "apply": ApplyStep(controller),
+            "prove": ProveStep(controller),
+        }
+        self._visible_now = False
+        self.step = "find"
+        self._build()
+        for view in self.views.values():
+            self.stack.addWidget(view)
+            view.changed.connect(self.refresh)
+            view.go_on.connect(self.go_next)
+        controller.cluster_changed.connect(self._cluster_changed)
+        controller.apply_done.connect(self._applied)
+
+    def _build(self) -> None:
+        self.start_over = Button(
+            self.tr("Start over"), "ghost", icon_name="history", on_click=partial(self.open_step, "find")
+        )
+        self.add_action(self.start_over)
+        self.close_button = Button(self.tr("Save and close"), on_click=self.closed.emit)
+        self.add_action(self.close_button)
+        row = hbox(self.body, spacing=0)
+        row.addWidget(self.steps)
+        row.addWidget(frame("vline"))
+        right = QWidget()
+        row.addWidget(right, 1)
+        column = vbox(right, spacing=0)
+        column.addWidget(self.stack, 1)
+        footer = frame("footer")
+        footer.setFixedHeight(theme.current().px(56))
+        self._footer = hbox(footer, margins=(16, 0, 16, 0), spacing=8)
+        self.why = label("", "second-muted")
+        self._footer.addStretch(1)
+        self._footer.addWidget(self.why)
+        self._extra: tuple[Button, ...] = ()
+        self.back = Button(self.tr("Back"), icon_name="chevron-left", on_click=self.go_back)
+        self.next = Button(self.tr("Next"), "primary", icon_name="chevron-right", on_click=self.go_next)
+        self.next.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
+        self._footer.addWidget(self.back)
+        self._footer.addWidget(self.next)
+        column.addWidget(footer)
+
+    # -- state ---------------------------------------------------------------------------------------------------
+
+    def wizard_state(self) -> wizard.WizardState:
+        """What the wizard knows now."""
+        c = self.controller
+        look, plan, outcome = c.look, c.plan, c.outcome
+        return wizard.WizardState(
+            page=self.step,
+            machines=len(c.nodes),
+            paired=sum(n.ready for n in c.nodes),
+            looked=look is not None,
+            worst_cable=look.worst if look is not None else None,
+            chosen_topology=look.wanted.value if look is not None else None,
+            plan_ready=plan is not None,
+            plan_empty=plan is not None and plan.empty,
+            applied=outcome is not None and outcome.applied,
+            proven=c.proof is not None and not c.proving,
+        )
+
+    def open_step(self, key: str) -> None:
+        """Bring a step to the front."""
+        if key != self.step:
+            self.views[self.step].left()
+            self.step = key
+            self.controller.save_page(key)
+        self.stack.setCurrentWidget(self.views[key])
+        if self._visible_now:
+            self.views[key].entered()
+        self.refresh()
+
+    def resume(self) -> None:
+        """Open the step at which the saved cluster stands."""
+        cluster = self.controller.cluster
+        saved = cluster.page if cluster is not None else "find"
+        self.open_step(wizard.resume_page(replace(self.wizard_state(), page=saved)))
+
+    def go_next(self) -> None:
+        if wizard.why_shut(self.wizard_state()) and self.step != "find":
+            return
+        if not self.views[self.step].leave():
+            return
+        if wizard.why_shut(self.wizard_state()):
+            return
+        following = wizard.next_page(self.wizard_state())
+        if following is None:
+            self.controller.save_page("done")
+            self.finished.emit()
+        else:
+            self.open_step(following)
+
+    def go_back(self) -> None:
+        before = wizard.back_page(self.wizard_state())
+        if before is not None:
+            self.open_step(before)
+
+    def _applied(self, outcome: object) -> None:
+        if self.step == "apply" and self.controller.outcome is not None and self.controller.outcome.applied:
+            self.open_step("prove")
+
+    def _cluster_changed(self) -> None:
+        self.step = "find"
+        self.stack.setCurrentWidget(self.views["find"])
+        self.refresh()
+
+    # -- showing -------------------------------------------------------------------------------------------------
+
+    def shown(self) -> None:
+        self._visible_now = True
+        self.views[self.step].entered()
+        self.refresh()
+
+    def left(self) -> None:
+        self._visible_now = False
+        self.views[self.step].left()
+
+    def refresh(self) -> None:
+        """Steps, footer and title line from what is known."""
+        state = self.wizard_state()
+        at = wizard.KEYS.index(self.step)
+        steps: list[StepView] = []
+        for i, spec in enumerate(wizard.PAGES):
+            done = wizard.done(state, spec.key)
+            now = spec.key == self.step
+            bad = now and spec.key == "look" and state.worst_cable is Severity.BAD
+            kind = "bad" if bad else "now" if now else "done" if done else "ahead"
+            steps.append(
+                StepView(
+                    spec.key,
+                    _title(self, spec.key),
+                    self.views[spec.key].note(),
+                    kind,
+                    i < at and not self.controller.applying,
+                )
+            )
+        self.steps.show_steps(steps)
+        shut = wizard.why_shut(state)
+        if self.step == "find" and self.views["find"].field.toPlainText().strip():  # type: ignore[attr-defined]
+            shut = ""
+        self.why.setText(shut)
+        self.next.setEnabled(not shut and not self.controller.applying)
+        self.next.setText(self.views[self.step].next_label())
+        self.next.setAccessibleName(self.next.text())
+        self.back.setEnabled(wizard.back_page(state) is not None and not self.controller.applying)
+        self.start_over.setEnabled(self.step != "find" and not self.controller.applying)
+        self._show_extra()
+        cluster = self.controller.cluster
+        self.set_state(self.tr("Cluster “{name}”").format(name=cluster.name) if cluster is not None else "")
+
+    def _show_extra(self) -> None:
+        wanted = self.views[self.step].footer_buttons()
+        if wanted == self._extra:
+            return
+        for button in self._extra:
+            self._footer.removeWidget(button)
+            button.setParent(None)
+        visible = [not b.isHidden() for b in wanted]
+        for i, (button, show) in enumerate(zip(wanted, visible, strict=True)):
+            self._footer.insertWidget(2 + i, button)
+            button.setVisible(show)
+        self._extra = wanted
+
+    def commands(self) -> list[Command]:
+        return [
+            Command(self.tr("Set up: {step}").format(step=_title(self, k)), partial(self.open_step, k))
+            for k in wizard.KEYS[: wizard.KEYS.index(self.step)]
+        ]
+
+
+def _title(page: SetupPage, key: str) -> str:
+    return {
+        "find": page.tr("Find"),
+        "pair": page.tr("Pair"),
+        "look": page.tr("Look"),
+        "plan": page.tr("Plan"),
+        "apply": page.tr("Apply"),
+        "prove": page.tr("Prove"),
+    }[key]

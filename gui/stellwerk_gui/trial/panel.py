@@ -1,0 +1,126 @@
+"""A small panel to break and to mend the virtual cluster while everything else runs."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QComboBox, QFrame, QScrollArea, QSlider, QWidget
+
+from stellwerk_gui import theme
+from stellwerk_gui.trial.runner import Trial
+from stellwerk_gui.widgets.controls import Button, Note, clear_layout, frame, hbox, label, vbox
+
+
+class TrialPanel(QFrame):
+    """Faults to set and clear, load to raise, secrets to read."""
+
+    closed = Signal()
+
+    def __init__(self, trial: Trial) -> None:
+        super().__init__()
+        self.setProperty("kind", "panel")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setFixedWidth(theme.current().px(320))
+        self.trial = trial
+        outer = vbox(self, spacing=0)
+        head = hbox(margins=(16, 12, 12, 8), spacing=8)
+        head.addWidget(label(self.tr("Virtual cluster"), "heading"))
+        head.addWidget(label(self.tr("simulated"), "tag-info"))
+        head.addStretch(1)
+        head.addWidget(
+            Button("", "icon", icon_name="x", icon_colour="muted", on_click=self.closed.emit, name=self.tr("Close"))
+        )
+        outer.addLayout(head)
+        area = QScrollArea()
+        area.setWidgetResizable(True)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        inner = QWidget()
+        column = vbox(inner, margins=(16, 4, 16, 16), spacing=10)
+        area.setWidget(inner)
+        outer.addWidget(area, 1)
+        column.addWidget(label(self.tr("Machine"), "second-muted"))
+        self.node = QComboBox()
+        self.node.setAccessibleName(self.tr("Machine"))
+        column.addWidget(self.node)
+        column.addWidget(label(self.tr("What goes wrong"), "second-muted"))
+        self.fault = QComboBox()
+        self.fault.setAccessibleName(self.tr("What goes wrong"))
+        self.fault.currentIndexChanged.connect(lambda: self._explain())
+        column.addWidget(self.fault)
+        self.explanation = label("", "second-muted", wrap=True)
+        column.addWidget(self.explanation)
+        self.set_button = Button(self.tr("Break it"), icon_name="bug", on_click=self._set)
+        column.addWidget(self.set_button)
+        column.addWidget(frame("line"))
+        column.addWidget(label(self.tr("Broken now"), "second-muted"))
+        self._faults = vbox(spacing=4)
+        column.addLayout(self._faults)
+        column.addWidget(frame("line"))
+        column.addWidget(label(self.tr("Load on this machine's links"), "second-muted"))
+        self.load_text = label("0 Gb/s", "second")
+        self.load = QSlider(Qt.Orientation.Horizontal)
+        self.load.setRange(0, 180)
+        self.load.setAccessibleName(self.tr("Load on this machine's links"))
+        self.load.valueChanged.connect(lambda value: self.load_text.setText(f"{value} Gb/s"))
+        self.load.sliderReleased.connect(self._load)
+        column.addWidget(self.load)
+        column.addWidget(self.load_text)
+        column.addWidget(frame("line"))
+        self.secrets = Note("plain", self.tr("To type at a question"), "")
+        column.addWidget(self.secrets)
+        column.addStretch(1)
+        self.node.currentIndexChanged.connect(lambda: self._show_secrets())
+        trial.started.connect(self._started)
+        trial.changed.connect(self._changed)
+        self._kinds: tuple[Any, ...] = ()
+
+    def _started(self, cluster: Any) -> None:
+        from stellwerk.virtual.faults import KINDS
+
+        self.node.clear()
+        for node in cluster.nodes:
+            self.node.addItem(node.name)
+        self._kinds = tuple(KINDS.values())
+        self.fault.clear()
+        for kind in self._kinds:
+            self.fault.addItem(kind.name, kind)
+        self._show_secrets()
+
+    def _explain(self) -> None:
+        kind = self.fault.currentData()
+        self.explanation.setText(kind.text if kind is not None else "")
+
+    def _set(self) -> None:
+        kind = self.fault.currentData()
+        if kind is not None:
+            self.trial.set_fault(kind.name, self.node.currentText())
+
+    def _load(self) -> None:
+        self.trial.load(self.node.currentText(), float(self.load.value()))
+
+    def _changed(self, state: dict[str, Any]) -> None:
+        clear_layout(self._faults)
+        faults = state.get("faults", [])
+        for fault in faults:
+            row = hbox(spacing=8)
+            where = fault.get("node") or ""
+            row.addWidget(label(f"{fault['kind']} {where}".strip(), "second"), 1)
+            row.addWidget(
+                Button(
+                    self.tr("Mend"), "small", on_click=partial(self.trial.clear_fault, fault["kind"], fault.get("node"))
+                )
+            )
+            self._faults.addLayout(row)
+        if not faults:
+            self._faults.addWidget(label(self.tr("Nothing"), "second-muted"))
+
+    def _show_secrets(self) -> None:
+        cluster = self.trial.cluster
+        for node in cluster.nodes if cluster is not None else ():
+            if node.name == self.node.currentText():
+                words = (f"{node.user}@{node.host}:{node.port}", f"{self.tr('password')} {node.password}")
+                text = "\n".join((*words, f"sudo {node.sudo_password}"))
+                self.secrets.show_text("plain", self.tr("To type at a question"), text)
