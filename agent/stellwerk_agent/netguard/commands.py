@@ -29,7 +29,7 @@ As root (`stellwerk_agent.netguard`):
     nmcli -g GENERAL.CONNECTION,GENERAL.CON-UUID device show IF      two lines, empty ones when nothing is active
     nmcli device reapply IF                           when IF already runs its netplan profile
     nmcli --wait 20 connection up id NAME ifname IF
-    nmcli --wait 20 connection up uuid UUID ifname IF                (going back to the profile of before)
+    nmcli --wait 0 connection up uuid UUID ifname IF                 (going back to the profile of before)
     ip -j addr show
     ip -j -4 route show table main
     ip -j -6 route show table main

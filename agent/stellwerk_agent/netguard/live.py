@@ -103,17 +103,18 @@ def reconfigure(
 
 def _reconfigure_nm(layout: Layout, device: str, run: Runner, before: Profile | None) -> list[Done]:
     profile = netplan_profile(layout.root, device)
-    up = ("nmcli", "--wait", str(_ACTIVATION_S), "connection", "up")
     if profile is None:
-        # Netplan no longer speaks of it: back to what NetworkManager ran there before, if anything.
+        # Netplan no longer speaks of it: back to what NetworkManager ran there before, if anything. It often does so by
+        # itself; waiting for the end would be waiting for a DHCP server that may not be there.
         still = active_profile(device, run)
-        if before is None or (still is not None and still.uuid == before.uuid):
-            return []
-        return _failed(run((*up, "uuid", before.uuid, "ifname", device), timeout_s=_ACTIVATION_S + 10))
+        if before is not None and (still is None or still.uuid != before.uuid):
+            run(("nmcli", "--wait", "0", "connection", "up", "uuid", before.uuid, "ifname", device))
+        return []
     active = active_profile(device, run)
     if active is not None and active.name == profile and run(("nmcli", "device", "reapply", device)).ok:
         return []
-    done = run((*up, "id", profile, "ifname", device), timeout_s=_ACTIVATION_S + 10)
+    up = ("nmcli", "--wait", str(_ACTIVATION_S), "connection", "up", "id", profile, "ifname", device)
+    done = run(up, timeout_s=_ACTIVATION_S + 10)
     if not done.ok and layout.carrier(device) is not True:
         return []  # NetworkManager waits for a cable; it will take the profile up by itself
     return _failed(done)

@@ -1,13 +1,17 @@
-"""A machine inside this machine: own mounts, network, processes; real netplan, systemd-networkd, sudo and kernel.
+"""A machine inside this machine: own mounts, network, processes; real netplan, network service, sudo and kernel.
 
 Everything that is written lands in memory or in copies: /etc is a copy, /var/lib and /run are empty. Simulated is one
 thing: there is no systemd as process 1, so `systemctl daemon-reload` says yes and does nothing; `enable` and `disable`
 are systemd's own and work without it. The fabric interfaces are veth pairs.
+
+NetworkManager need not be installed: STELLWERK_LAB_OVERLAY may name a directory with the unpacked packages
+(`dpkg -x`), which is laid over /usr inside.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -25,17 +29,26 @@ TOOLS = {
     "openssl": "openssl",
 }
 
+OVERLAY = "STELLWERK_LAB_OVERLAY"
+MANAGERS = {
+    "networkd": ["/lib/systemd/systemd-networkd"],
+    "NetworkManager": ["/usr/sbin/NetworkManager", "--no-daemon"],
+}
+
 SET_UP = """
 set -e
 mount --make-rprivate /
+if [ -n "$OVERLAY" ]; then mount -t overlay -o "lowerdir=$OVERLAY/usr:/usr" overlay /usr; fi
 copy=$(mktemp -d)
 mount -t tmpfs tmpfs $copy
 cp -a /etc/. $copy
 mount --bind $copy /etc
 umount $copy; rmdir $copy
+if [ -n "$OVERLAY" ]; then cp -a "$OVERLAY/etc/." /etc; fi
 mount -t tmpfs tmpfs /var/lib
 mount -t tmpfs -o mode=755 tmpfs /run
-mkdir -p /var/lib/sudo /run/sudo /run/dbus /run/lab
+mkdir -p /var/lib/sudo /var/lib/NetworkManager /run/sudo /run/dbus /run/lab /etc/NetworkManager/conf.d
+printf '[keyfile]\\nunmanaged-devices=interface-name:peer-*\\n' > /etc/NetworkManager/conf.d/lab.conf
 mount -t sysfs -o ro sysfs /sys   # networkd asks udev only where /sys can be written; here is no udev
 for user in admin trusted stranger; do
     useradd --no-create-home --home-dir /run/home-$user --password "$(openssl passwd -6 "$PASSWORD")" $user
@@ -84,7 +97,9 @@ class Namespace:
             stdout=subprocess.PIPE,
             text=True,
         )
-        done = self.run(["sh", "-c", SET_UP], environment={"PASSWORD": password})
+        done = self.run(
+            ["sh", "-c", SET_UP], environment={"PASSWORD": password, "OVERLAY": os.environ.get(OVERLAY, "")}
+        )
         assert done["rc"] == 0, done
 
     def run(
@@ -115,14 +130,14 @@ class Namespace:
 
 def serve() -> None:
     """Inside: run what is asked for."""
-    networkd: subprocess.Popen[bytes] | None = None
+    manager: subprocess.Popen[bytes] | None = None
     for line in sys.stdin:
         asked = json.loads(line)
         environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
-        if asked["argv"] == ["start-networkd"]:
-            with Path("/run/lab/networkd.log").open("wb") as log:
-                networkd = subprocess.Popen(["/lib/systemd/systemd-networkd"], stdout=log, stderr=log)
-            answer = {"rc": 0 if networkd.poll() is None else 1, "out": "", "err": ""}
+        if asked["argv"][0] == "start-manager":
+            with Path("/run/lab/manager.log").open("wb") as log:
+                manager = subprocess.Popen(MANAGERS[asked["argv"][1]], stdout=log, stderr=log, env=environment)
+            answer = {"rc": 0 if manager.poll() is None else 1, "out": "", "err": ""}
         else:
             done = subprocess.run(
                 asked["argv"],
@@ -135,9 +150,9 @@ def serve() -> None:
             answer = {"rc": done.returncode, "out": done.stdout.decode(), "err": done.stderr.decode("utf-8", "replace")}
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
-    if networkd is not None:
-        networkd.kill()
-        networkd.wait()
+    if manager is not None:
+        manager.kill()
+        manager.wait()
 
 
 if __name__ == "__main__":

@@ -7,13 +7,13 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lab.netguard.namespace import TOOLS, Namespace
+from lab.netguard.namespace import OVERLAY, TOOLS, Namespace
 from stellwerk import wire
 from stellwerk.model.plan import FileChange, NodePlan, SysctlChange, UnitChange
 from stellwerk.remote.artefact import build_agent
@@ -24,7 +24,6 @@ FOREIGN = "/etc/netplan/40-cx7.yaml"
 FOREIGN_TEXT = """\
 network:
   version: 2
-  renderer: networkd
   ethernets:
     mgmt0: {addresses: [192.168.1.7/24], routes: [{to: default, via: 192.168.1.1}]}   # the way out
     fab0: {addresses: [10.9.0.1/24]}
@@ -44,12 +43,13 @@ UNIT_TEXT = "[Service]\nType=oneshot\nExecStart=/bin/true\n[Install]\nWantedBy=m
 class Lab:
     """The namespace with the agent in it, and what the tests ask it."""
 
-    def __init__(self) -> None:
+    def __init__(self, manager: str = "networkd") -> None:
         self.space = Namespace(PASSWORD)
         out = self.space.out
+        put(self.space, "/etc/netplan/01-all.yaml", f"network: {{version: 2, renderer: {manager}}}\n")
         put(self.space, FOREIGN, FOREIGN_TEXT)
-        out("sh", "-c", f"chmod 600 {FOREIGN}; netplan generate")
-        assert self.space.run(["start-networkd"])["rc"] == 0
+        out("sh", "-c", "chmod 600 /etc/netplan/*; netplan generate")
+        assert self.space.run(["start-manager", manager])["rc"] == 0
         self.wait_for("fab0", {"10.9.0.1/24"})
         self.wait_for("mgmt0", {"192.168.1.7/24"})
 
@@ -79,11 +79,14 @@ class Lab:
     def mtu(self, device: str) -> int:
         return int(json.loads(self.space.out("ip", "-j", "link", "show", "dev", device))[0]["mtu"])
 
-    def wait_for(self, device: str, wanted: set[str]) -> None:
+    def wait(self, condition: Callable[[], bool]) -> None:
         end = time.monotonic() + 30
-        while self.addresses(device) != wanted:
-            assert time.monotonic() < end, (self.addresses(device), self.space.out("cat", "/run/lab/networkd.log"))
+        while not condition():
+            assert time.monotonic() < end, self.space.out("cat", "/run/lab/manager.log")
             time.sleep(0.1)
+
+    def wait_for(self, device: str, wanted: set[str]) -> None:
+        self.wait(lambda: self.addresses(device) == wanted)
 
     def state(self) -> dict[str, str]:
         """Everything that a change may touch, as text."""
@@ -124,8 +127,8 @@ def plan(plan_id: str, ours: str = OUR_TEXT) -> dict[str, Any]:
     return {"plan": wire.to_wire(node), "plan_id": plan_id}
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+def make_lab(manager: str, directory: Path) -> Lab:
+    """The lab, or a skip that says why there can be none."""
     if os.geteuid() != 0:
         pytest.skip("needs root: namespaces, users and addresses of their own")
     refused = subprocess.run(
@@ -135,10 +138,25 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         pytest.skip(f"this environment makes no namespaces: {refused.stderr.decode().strip()}")
     missing = sorted({package for tool, package in TOOLS.items() if shutil.which(tool) is None})
     assert not missing, f"apt-get install {' '.join(missing)}"
-    agent = tmp_path_factory.mktemp("agent") / "agent.pyz"
+    agent = directory / "agent.pyz"
     agent.write_bytes(build_agent().data)
-    made = Lab()
+    made = Lab(manager)
     made.install(agent, Path(__file__).with_name("user_side.py"))
+    return made
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    made = make_lab("networkd", tmp_path_factory.mktemp("agent"))
+    yield made
+    made.space.close()
+
+
+@pytest.fixture
+def manager_lab(tmp_path: Path) -> Iterator[Lab]:
+    if shutil.which("NetworkManager", path="/usr/sbin") is None and OVERLAY not in os.environ:
+        pytest.skip(f"NetworkManager is not installed here (or unpacked at {OVERLAY})")
+    made = make_lab("NetworkManager", tmp_path)
     yield made
     made.space.close()
 
@@ -240,3 +258,30 @@ def test_the_boot_units_own_command_puts_the_files_back(lab: Lab) -> None:
     lab.space.out("networkctl", "reconfigure", "fab0")
     lab.wait_for("fab0", {"10.9.0.1/24"})
     assert lab.trusted("status")["why"] == "reverted at boot: unconfirmed"
+
+
+def test_the_real_networkmanager_takes_a_plan_up_and_gives_everything_back(manager_lab: Lab) -> None:
+    """As on a stock Spark: netplan renders for NetworkManager, a half without a file runs a profile made by itself."""
+    lab = manager_lab
+
+    def active() -> str:
+        return lab.space.out("nmcli", "-g", "GENERAL.CONNECTION", "device", "show", "fab1").strip()
+
+    lab.wait(lambda: active() != "")
+    before, profile = lab.state(), active()
+    assert profile.startswith("Wired connection")
+    started = lab.trusted("start", plan("nm"))
+    assert started["state"] == "holding", started
+    assert not [line for line in started["log"] if "netplan apply" in line]
+    assert (lab.addresses("fab0"), lab.addresses("fab1")) == ({"10.0.1.1/24"}, {"10.0.2.1/24"})
+    assert (lab.mtu("fab0"), lab.mtu("fab1"), lab.addresses("mgmt0")) == (9000, 9000, {"192.168.1.7/24"})
+    assert active() == "netplan-fab1"
+    assert lab.trusted("revert", "nm")["state"] == "reverted"
+    assert lab.state() == before
+    lab.wait(lambda: active() == profile)
+    assert lab.trusted("start", plan("nm2"))["state"] == "holding"
+    assert lab.trusted("confirm", "nm2")["state"] == "confirmed"
+    undone = lab.trusted("undo", "nm2")
+    assert undone["state"] == "holding", undone
+    assert lab.trusted("confirm", "nm2.undo1")["state"] == "confirmed"
+    assert lab.state() == before

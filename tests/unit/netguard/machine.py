@@ -193,7 +193,7 @@ class Machine:
         if words[:2] == ["device", "reapply"]:
             self._take_up(words[2])
             return None
-        assert words[:4] == ["--wait", "20", "connection", "up"] and words[6] == "ifname", words
+        assert words[0] == "--wait" and words[2:4] == ["connection", "up"] and words[6] == "ifname", words
         device = self.data["devices"][words[7]]
         if words[4] == "id":
             assert (self.root / f"run/NetworkManager/system-connections/{words[5]}.nmconnection").is_file()
