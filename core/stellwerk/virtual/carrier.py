@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import os
 import socket
 import struct
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 RAW, IPV4, IPV6 = 0, 4, 6
 MAX_PACKET = 65536
+LLDP_PERIOD_S = 0.5  # a real switch takes 30 s
 
 
 class Carriers:
@@ -47,6 +49,12 @@ class Carriers:
         for carrier in self.sockets.values():
             carrier.close()
         self.sockets.clear()
+
+    def deliver(self, port: int, frame: bytes) -> None:
+        """A frame comes in at a port: both halves hear it."""
+        for half in self.machine.hardware.port_halves(port):
+            if half.netdev in self.sockets and self.machine.network.interfaces[half.netdev].running:
+                self.sockets[half.netdev].deliver(frame)
 
     def send(self, name: str, kind: int, payload: bytes, *, root: bool) -> str | None:
         """Put a frame on the wire. Returns why it cannot be sent."""
@@ -75,6 +83,40 @@ def obstacle(interface: Interface, kind: int, *, root: bool) -> str | None:
     if kind == IPV4 and not interface.addresses4:
         return "no-ipv4"
     return None
+
+
+def lldp_frame(switch: str, port: int) -> bytes:
+    """What a switch says of itself on one of its ports (IEEE 802.1AB), as a whole Ethernet frame."""
+    mac = switch_mac(switch)
+    values = [
+        (1, b"\x04" + mac),
+        (2, b"\x05" + f"qsfp56-{port}".encode()),
+        (3, struct.pack("!H", 120)),
+        (4, f"simulated port {port}".encode()),
+        (5, switch.encode()),
+        (0, b""),
+    ]
+    body = b"".join(struct.pack("!H", kind << 9 | len(value)) + value for kind, value in values)
+    return b"\x01\x80\xc2\x00\x00\x0e" + mac + b"\x88\xcc" + body
+
+
+def switch_mac(switch: str) -> bytes:
+    """A locally administered address out of the switch's name."""
+    return b"\x02" + hashlib.sha256(switch.encode()).digest()[:5]
+
+
+async def speak_for_switches(cluster: Cluster) -> None:
+    """Every switch that is not silent names itself on all its ports, over and over."""
+    while True:
+        for segment in cluster.cables.segments:
+            if segment.kind != "switch" or segment.name in cluster.silent_switches:
+                continue
+            for number, end in enumerate(segment.ends, 1):
+                carriers = cluster.carriers.get(end.node)
+                if carriers is not None:
+                    frame = bytes([RAW]) + switch_mac(segment.name) + lldp_frame(segment.name, number)
+                    carriers.deliver(end.port, frame)
+        await asyncio.sleep(LLDP_PERIOD_S)
 
 
 class CarrierSocket:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from stellwerk.model.errors import BadInput, StellwerkError
 from stellwerk.virtual import hardware, simroot, topologies
 from stellwerk.virtual.cables import CableModel, End, Segment
-from stellwerk.virtual.carrier import Carriers
+from stellwerk.virtual.carrier import Carriers, speak_for_switches
 from stellwerk.virtual.faults import Faults
 from stellwerk.virtual.load import Load
 from stellwerk.virtual.machine import Machine, system_python
@@ -56,6 +56,8 @@ class Cluster:
         self.faults = Faults(self)
         self.pulled: dict[End, Segment] = {}  # cables that a fault took out, to put them back
         self.complaints: list[str] = []
+        self.silent_switches: set[str] = set()
+        self._switches: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Install and boot every node."""
@@ -70,10 +72,14 @@ class Cluster:
         for machine in self.machines.values():
             await self.power_on(machine.name)
         self.load.start()
+        self._switches = asyncio.create_task(speak_for_switches(self))
 
     async def stop(self) -> None:
         """End everything and leave nothing behind."""
         await self.faults.stop()
+        if self._switches is not None:
+            self._switches.cancel()
+            await asyncio.gather(self._switches, return_exceptions=True)
         await self.load.stop()
         for name in self.machines:
             await self.power_off(name)

@@ -91,6 +91,24 @@ def _set_speed(cluster: Cluster, machine: Machine, parameters: Mapping[str, Any]
     cluster.network_changed()
 
 
+async def silence_switch(cluster: Cluster, machine: Machine, parameters: Mapping[str, Any]) -> None:
+    """No LLDP any more."""
+    cluster.silent_switches.add(_switch(cluster, machine, parameters))
+
+
+async def let_switch_speak(cluster: Cluster, machine: Machine, parameters: Mapping[str, Any]) -> None:
+    """LLDP again."""
+    cluster.silent_switches.discard(_switch(cluster, machine, parameters))
+
+
+def _switch(cluster: Cluster, machine: Machine, parameters: Mapping[str, Any]) -> str:
+    end = _end(cluster, machine, parameters)
+    segment = cluster.cables.segment_of(end)
+    if segment is None or segment.kind != "switch":
+        raise BadInput(f"{end} hangs on no switch")
+    return segment.name
+
+
 def _half(cluster: Cluster, machine: Machine, parameters: Mapping[str, Any]) -> tuple[str, str]:
     label = str(parameters.get("half", "B")).upper()
     port = _end(cluster, machine, parameters).port

@@ -155,6 +155,8 @@ KINDS: dict[str, Kind] = {
              fault_network.swap_ports, fault_network.swap_ports, ("port",)),
         Kind("link-100g", "the link is negotiated at 100 Gb/s instead of 200",
              fault_network.slow_link, fault_network.fast_link, ("port",)),
+        Kind("switch-silent", "the switch that the node hangs on does not name itself (no LLDP)",
+             fault_network.silence_switch, fault_network.let_switch_speak, ("port",)),
         Kind("half-13g", "one half carries 13 Gb/s, as behind a degraded PCIe link (default: half B)",
              fault_network.slow_half, fault_network.fast_half, ("port", "half")),
         Kind("mtu-reset", "all fabric interfaces are back at MTU 1500, whatever netplan says",

@@ -273,14 +273,12 @@ def _write_rdma(tree: Tree, half: HalfSpec, interface: Interface, speed_mbps: in
 
 
 def gid_table(interface: Interface) -> list[tuple[str, str]]:
-    """(GID, type) by index: for every address one entry of each RoCE version, link-local first."""
+    """(GID, type) by index: for every address one entry of each RoCE version.
+
+    The default GID, made from the MAC, keeps the first two places whether the interface has that address or not.
+    """
     if not interface.admin_up:
         return []
-    addresses: list[ipaddress.IPv6Address] = []
-    if interface.link_local6 is not None:
-        addresses.append(ipaddress.IPv6Address(interface.link_local6))
-    elif not interface.addresses4:
-        # The default GID is made from the MAC even when the interface has no address.
-        addresses.append(ipaddress.IPv6Address(hardware.link_local6(interface.mac)))
+    addresses = [ipaddress.IPv6Address(hardware.link_local6(interface.mac))]
     addresses += [ipaddress.IPv6Address(f"::ffff:{entry.ip}") for entry in interface.addresses4]
     return [(address.exploded, kind) for address in addresses for kind in ("IB/RoCE v1", "RoCE v2")]

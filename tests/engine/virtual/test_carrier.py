@@ -113,3 +113,22 @@ async def test_on_a_switch_everybody_hears_and_after_the_cable_is_pulled_nobody(
             await cluster.plug("spark-4:1", "switch-1")
             await others[-1].send(IPV6 + b"four")
             assert (await first.receive()).endswith(b"four")
+
+
+async def test_a_switch_names_itself_to_root_until_it_is_silenced() -> None:
+    hear = (
+        "import socket, sys\n"
+        "s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+        "s.settimeout(float(sys.argv[2])); s.connect(sys.argv[1])\n"
+        "try: print(s.recv(9999)[7:].hex())\n"
+        "except TimeoutError: print('silent')\n"
+    )
+    async with shell(2, "switch") as sh:
+        path = Path(sh.cluster.node("spark-2").home).parent / "carrier/enP2p1s0f1np1.sock"
+        frame = bytes.fromhex(await sh.ok("spark-2", f'sudo -n python3 -c "{hear}" {path} 20'))
+        assert frame[:6] == bytes.fromhex("0180c200000e")
+        assert frame[12:14] == b"\x88\xcc"
+        assert b"switch-1" in frame
+        assert b"qsfp56-2" in frame
+        await sh.cluster.set_fault("switch-silent", node="spark-1")
+        assert await sh.ok("spark-2", f'sudo -n python3 -c "{hear}" {path} 1.2') == "silent\n"

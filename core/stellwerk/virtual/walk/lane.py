@@ -379,9 +379,8 @@ class _Tap:
             self._other_confirmed.set()
         if self.moment.step or self.struck:
             return
-        if self.moment is BEFORE and method == "net.guard.start" and node == self.victim:
-            await self._now()
-        elif self.moment is DECIDED and self._decided:
+        starting = method == "net.guard.start" and node == self.victim
+        if (self.moment is BEFORE and starting) or (self.moment is DECIDED and self._decided):
             await self._now()
         elif self.moment is HALFWAY and method == "net.guard.confirm" and node == self.victim:
             await self._other_confirmed.wait()
