@@ -23,7 +23,7 @@ from typing import Any
 
 from stellwerk.collectives.algorithms import Call
 from stellwerk.collectives.buffers import Buffer, buffer_of
-from stellwerk.collectives.connecting import WINDOW_BYTES, Connected, Connector, Options
+from stellwerk.collectives.connecting import Connected, Connector, Options
 from stellwerk.collectives.control import Control, PeerState
 from stellwerk.collectives.dispatch import Dispatch
 from stellwerk.collectives.engine import ABORTED, AGAIN, CLOSED, DONE, MISMATCH, Engine
@@ -68,6 +68,7 @@ class Communicator:
         self.report: Report = connected.report
         self.dispatch: Dispatch = connected.dispatch
         self.timeout_s = timeout_s
+        self._window_bytes = connected.window_bytes
         self._options, self._token = options, token
         self._engine: Engine = connected.engine
         self._control: Control = connected.control
@@ -429,7 +430,9 @@ class Communicator:
             chosen = Algorithm.DIRECT if sends else self.dispatch.choose(operation, whole)
         else:
             chosen = by_name(Algorithm, algorithm)
-        call = Call(operation, chosen, self.rank, self.world_size, count, dtype, root, WINDOW_BYTES, sends, receives)
+        call = Call(
+            operation, chosen, self.rank, self.world_size, count, dtype, root, self._window_bytes, sends, receives
+        )
         plan = self._engine.prepare(call, reduction)
         if len(self._plans) >= PLANS_MAX:
             self._plans.pop(next(iter(self._plans)))

@@ -33,7 +33,6 @@ from stellwerk.collectives.report import RankInfo, Report
 
 log = logging.getLogger("stellwerk.collectives")
 
-WINDOW_BYTES = 1 << 20
 RING_BYTES = 8 << 20
 SELF_TEST_S = 20.0
 PAIR_S = 15.0
@@ -43,6 +42,14 @@ REQUESTS: dict[str, tuple[Transport, ...]] = {
     "tcp": (Transport.TCP, Transport.PYTHON),
     "python": (Transport.PYTHON,),
 }
+
+
+def window_bytes(transport: Transport, topology: Topology) -> int:
+    """How much of a call is under way at once. On one machine, what stays in the cache; over a distance, more, because
+    every chunk waits for its own round trips; never more than a good part of a ring of shared memory."""
+    if topology is Topology.HOST:
+        return 256 << 10
+    return RING_BYTES // 4 if transport is Transport.SHM else 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +83,7 @@ class Connected:
     control: Control
     lanes: dict[int, socket.socket]
     dispatch: Dispatch
+    window_bytes: int
     report: Report
     infos: list[dict[str, Any]]
 
@@ -166,7 +174,7 @@ class Connector:
             "timeout_s": options.timeout_s,
             "self_test": options.self_test,
             "native": missing,
-            "limits": [native.ABI, WINDOW_BYTES, RING_BYTES],
+            "limits": [native.ABI, RING_BYTES],
             "link": [options.link.delay_us, options.link.gbps],
         }
 
@@ -222,6 +230,9 @@ class Connector:
             return self.options.topology
         return Topology.HOST if self._one_host and self.options.link.real else Topology.MESH
 
+    def _window(self, transport: Transport) -> int:
+        return window_bytes(transport, self.topology)
+
     def _vote(self, transport: Transport) -> str:
         """Why a transport is off on every rank, or nothing. Decided from what all ranks have said."""
         if transport is Transport.PYTHON:
@@ -244,7 +255,7 @@ class Connector:
                 if engine is not None:
                     self._engine_slot.append(engine)
                     report = self._report(transport, dispatch, tested)
-                    return Connected(engine, control, lanes, dispatch, report, self._infos)
+                    return Connected(engine, control, lanes, dispatch, self._window(transport), report, self._infos)
             # With auto, ranks on several machines simply have no common memory: nothing fell back.
             if self.options.transport != "auto" or transport is not Transport.SHM or self._one_host:
                 self._fallbacks.append(f"{transport} is off on every rank: {why}")
@@ -285,7 +296,8 @@ class Connector:
         if engine is not None and not why and wanted and self.ranks > 1:
             try:
                 deadline = min(self._deadline, time.monotonic() + SELF_TEST_S)
-                tested = selftest.run_self_test(engine, self.rank, self.ranks, self.topology, dispatch, deadline)
+                setting = selftest.Setting(self.rank, self.ranks, self.topology, dispatch, self._window(transport))
+                tested = selftest.run_self_test(engine, setting, deadline)
             except selftest.SelfTestFailed as error:
                 why = str(error)
             why = self._first_trouble(why)
@@ -310,7 +322,7 @@ class Connector:
         if transport is Transport.PYTHON:
             return PythonEngine(self.rank, self.ranks, sockets, self.options.link)
         engine = TcpEngine(self.rank, self.ranks, sockets, self.options.link)
-        engine.set_waiting(*self._waiting(spinning=0))
+        engine.set_waiting(*self._waiting(looks=200))
         return engine
 
     def _open_shm(self) -> Engine:
@@ -344,13 +356,13 @@ class Connector:
         finally:
             if self.rank != 0:
                 os.close(opened)
-        engine.set_waiting(*self._waiting(spinning=300))
+        engine.set_waiting(*self._waiting(looks=2000))
         return engine
 
-    def _waiting(self, spinning: int) -> tuple[int, int]:
+    def _waiting(self, looks: int) -> tuple[int, int]:
         """Looks on the processor, and looks with sched_yield. Ranks that share processors must not keep them."""
         here = sum(info["boot"] == self._infos[self.rank]["boot"] for info in self._infos)
-        return (spinning if here <= len(os.sched_getaffinity(0)) else 0, 200)
+        return (looks if here <= len(os.sched_getaffinity(0)) else 0, 200)
 
     def _report(self, transport: Transport, dispatch: Dispatch, tested: selftest.SelfTestReport | None) -> Report:
         return Report(

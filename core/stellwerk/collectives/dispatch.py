@@ -72,11 +72,11 @@ def shipped(transport: Transport, topology: Topology, ranks: int) -> dict[Operat
         limit = crossover_bytes(ranks)
         table[Operation.ALL_REDUCE] = rules((limit, direct), above=two_shot)
     elif transport is Transport.SHM:
-        limit = {2: 4 * KIB, 3: 24 * KIB}.get(ranks, 24 * KIB)
+        limit = 16 * KIB if ranks == 2 else 12 * KIB if ranks < 6 else 4 * KIB
         table[Operation.ALL_REDUCE] = rules((limit, direct), above=two_shot)
     else:
         # On one machine the processor time per message decides: few messages first, few bytes later.
-        limit = {2: 24 * KIB, 3: 24 * KIB}.get(ranks, 32 * KIB)
+        limit = 48 * KIB if ranks == 2 else 32 * KIB
         table[Operation.ALL_REDUCE] = rules((limit, doubling), above=two_shot)
     return table
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import struct
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -78,14 +77,24 @@ class SelfTestReport:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What the ranks have settled on before an engine is tested."""
+
+    rank: int
+    ranks: int
+    topology: Topology
+    dispatch: Dispatch
+    window_bytes: int
+
+
 class SelfTest:
     """One run over one engine. All ranks run the same calls in the same order."""
 
-    def __init__(
-        self, engine: Engine, rank: int, ranks: int, topology: Topology, dispatch: Dispatch, deadline: float
-    ) -> None:
-        self._engine, self._rank, self._ranks, self._topology = engine, rank, ranks, topology
-        self._dispatch, self._deadline = dispatch, deadline
+    def __init__(self, engine: Engine, setting: Setting, deadline: float) -> None:
+        self._engine, self._deadline = engine, deadline
+        self._rank, self._ranks, self._topology = setting.rank, setting.ranks, setting.topology
+        self._dispatch, self._window = setting.dispatch, setting.window_bytes
         self._pure = engine.transport is Transport.PYTHON
         self._reference: Reference = PythonReference() if self._pure else NativeReference()
         self._calls = 0
@@ -139,7 +148,9 @@ class SelfTest:
         target = ctypes.create_string_buffer(count * dtype.bytes + 1)
         at, to = ctypes.addressof(source), ctypes.addressof(target)
         self._reference.fill(seed, self._rank, dtype, op, at, count)
-        self._call(Call(Operation.ALL_REDUCE, algorithm, self._rank, self._ranks, count, dtype), op, at, to)
+        self._call(
+            Call(Operation.ALL_REDUCE, algorithm, self._rank, self._ranks, count, dtype, 0, self._window), op, at, to
+        )
         wrong = self._reference.wrong(seed, self._ranks, dtype, op, to, count)
         if wrong:
             self._note(
@@ -172,7 +183,7 @@ class SelfTest:
         source = ctypes.create_string_buffer(data, len(data) + 1)
         in_place = operation is Operation.BROADCAST and self._rank == 0
         target = source if in_place else ctypes.create_string_buffer(len(want) + 1)
-        call = Call(operation, algorithm, self._rank, self._ranks, count, DataType.UINT8)
+        call = Call(operation, algorithm, self._rank, self._ranks, count, DataType.UINT8, 0, self._window)
         self._call(call, ReduceOp.SUM, ctypes.addressof(source), ctypes.addressof(target))
         if target.raw[: len(want)] != want:
             self._note(f"{operation.name.lower()} ({algorithm.name.lower()}) delivered wrong bytes")
@@ -196,7 +207,7 @@ class SelfTest:
         count = PROBE_BYTES // 4
         source, target = (ctypes.create_string_buffer(PROBE_BYTES) for _ in range(2))
         at, to = ctypes.addressof(source), ctypes.addressof(target)
-        call = Call(Operation.ALL_REDUCE, algorithm, self._rank, self._ranks, count, DataType.FLOAT32)
+        call = Call(Operation.ALL_REDUCE, algorithm, self._rank, self._ranks, count, DataType.FLOAT32, 0, self._window)
         plan = self._engine.prepare(call, ReduceOp.SUM)
         times = []
         for _ in range(PROBE_ROUNDS):
@@ -207,11 +218,6 @@ class SelfTest:
         return sorted(times)[len(times) // 2] * 1e6
 
 
-Runner = Callable[[Engine, int, int, Topology, Dispatch, float], SelfTestReport]
-
-
-def run_self_test(
-    engine: Engine, rank: int, ranks: int, topology: Topology, dispatch: Dispatch, deadline: float
-) -> SelfTestReport:
+def run_self_test(engine: Engine, setting: Setting, deadline: float) -> SelfTestReport:
     """Test an engine that is open on all ranks. SelfTestFailed names what went wrong on this one."""
-    return SelfTest(engine, rank, ranks, topology, dispatch, deadline).run()
+    return SelfTest(engine, setting, deadline).run()

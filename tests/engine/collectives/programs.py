@@ -52,6 +52,21 @@ def sums(comm: Communicator, counts: list[int], algorithms: list[str | None]) ->
     return digests
 
 
+def mixture(comm: Communicator, calls: int) -> str:
+    """Calls of all sizes and algorithms in a random order that is the same on all ranks."""
+    chance = np.random.default_rng(5)
+    names = ["direct", "two_shot", "ring", "recursive_doubling", "relay"]
+    digest = hashlib.sha256()
+    for _ in range(calls):
+        count = int(2 ** chance.uniform(0, 18))
+        data = (np.arange(count) % 89 + comm.rank).astype(np.float32)
+        want = data[0] * comm.world_size + sum(range(comm.world_size)) - comm.rank * comm.world_size
+        comm.all_reduce(data, algorithm=names[chance.integers(len(names))])
+        assert data[0] == want
+        digest.update(data.tobytes())
+    return digest.hexdigest()
+
+
 def every_operation(comm: Communicator) -> str:
     rank, n = comm.rank, comm.world_size
     whole = np.arange(n * 5, dtype=np.float32)

@@ -15,7 +15,7 @@ ALGORITHMS = [None, "direct", "two_shot", "ring", "recursive_doubling", "relay"]
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
-@pytest.mark.parametrize("ranks", [1, 2, 3, 5])
+@pytest.mark.parametrize("ranks", [1, 2, 5])
 def test_sums_are_right_and_bit_identical(transport: str, ranks: int) -> None:
     counts = [0, 1, 7, 1000] if transport == "python" else [0, 1, 7, 1000, 70_001]
     digests = run(ranks, programs.sums, counts, ALGORITHMS, transport=transport, self_test=False)
@@ -24,12 +24,19 @@ def test_sums_are_right_and_bit_identical(transport: str, ranks: int) -> None:
 
 @pytest.mark.parametrize("transport", ["shm", "tcp"])
 def test_large_sums_are_cut_into_chunks_and_right(transport: str) -> None:
-    digests = run(3, programs.sums, [3_000_001], ["two_shot", "ring"], transport=transport, self_test=False)
+    digests = run(3, programs.sums, [600_001], ["two_shot", "ring"], transport=transport, self_test=False)
     assert digests[0] == digests[1] == digests[2]
 
 
+@pytest.mark.parametrize("transport", ["shm", "tcp"])
+def test_any_mixture_of_calls_ends_with_the_same_bits_on_all_ranks(transport: str) -> None:
+    """Messages of very different sizes must not get in each other's way (a ring of memory once filled up and hung)."""
+    digests = run(8, programs.mixture, 120, transport=transport, self_test=False)
+    assert len(set(digests)) == 1
+
+
 @pytest.mark.parametrize("transport", TRANSPORTS)
-@pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.parametrize("ranks", [1, 4])
 def test_every_operation_does_what_it_says(transport: str, ranks: int) -> None:
     assert run(ranks, programs.every_operation, transport=transport, self_test=False) == ["fine"] * ranks
 

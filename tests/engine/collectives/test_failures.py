@@ -91,8 +91,9 @@ def test_calls_in_another_order_are_named(ranks: int) -> None:
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_a_rank_that_is_alive_but_elsewhere_is_named(transport: str) -> None:
-    with Ranks(4, programs.one_is_absent, 2, 6.0, transport=transport, self_test=False, timeout_s=1.0) as running:
+    with Ranks(4, programs.one_is_absent, 2, 60.0, transport=transport, self_test=False, timeout_s=1.0) as running:
         outcomes = running.collect(but=frozenset({2}), seconds=15)
+        running.processes[2].kill()
     survivors_name(outcomes, 2)
     assert all("alive but did not come on in its 0 calls while barrier #1" in o.text for o in outcomes)
 

@@ -13,7 +13,8 @@
 #define NOTES 32 /* messages per ordered pair that may be unread */
 #define PIECES 64 /* messages of one sender whose bytes are still in use */
 #define LINE 64
-#define NEVER 0 /* a note's index starts at 1 */
+#define SMALL 16384 /* bytes; smaller messages have a ring of their own, which stays in the cache */
+#define SMALL_RING (1 << 20)
 
 /* What the sender tells one receiver about one message. */
 struct note {
@@ -36,11 +37,21 @@ struct bed {
 
 enum { AWAKE, FOR_MESSAGE, FOR_ROOM };
 
-/* A stretch of the own data ring that receivers may still read. */
+/* A stretch of a ring that receivers may still read. */
 struct piece {
-    uint64_t start, end;
+    uint64_t start;
     uint32_t mask;
     uint64_t index[SW_MAX_RANKS]; /* per receiver: the number of its note */
+};
+
+/* Memory that the own messages are put into, one after the other and around. A schedule sends at most its window
+ * before it has to wait; a ring holds more than that, so waiting for room means waiting for ranks that are behind,
+ * and those never wait for us. (Going back to the start early would break that: what lies ahead is room, too.) */
+struct ring {
+    uint64_t base, bytes; /* within the own data area */
+    uint64_t head; /* where the next piece would start */
+    uint32_t first, last; /* counters into pieces */
+    struct piece pieces[PIECES];
 };
 
 struct shm {
@@ -53,9 +64,7 @@ struct shm {
     uint64_t ready_ns[SW_MAX_RANKS]; /* emulated link: of the oldest unreleased message; 0: not looked at yet */
     uint64_t expected_len[SW_MAX_RANKS][NOTES];
     uint64_t expected[SW_MAX_RANKS];
-    uint64_t head; /* where the next piece would start */
-    uint32_t first, last; /* counters into pieces */
-    struct piece pieces[PIECES];
+    struct ring small, large;
 };
 
 static struct shm *shm_of(struct sw_comm *comm) { return comm->state; }
@@ -114,7 +123,7 @@ static int shm_sleep(struct sw_comm *comm, uint64_t max_ns) {
     return SW_OK;
 }
 
-/* ---- the own data ring ------------------------------------------------------------------------------------------ */
+/* ---- the own data rings ------------------------------------------------------------------------------------------ */
 
 static bool piece_is_read(struct sw_comm *comm, const struct piece *piece) {
     for (uint32_t rest = piece->mask; rest; rest &= rest - 1) {
@@ -124,51 +133,42 @@ static bool piece_is_read(struct sw_comm *comm, const struct piece *piece) {
     return true;
 }
 
-static void reclaim(struct sw_comm *comm) {
-    struct shm *shm = shm_of(comm);
-    while (shm->first != shm->last && piece_is_read(comm, &shm->pieces[shm->first % PIECES])) shm->first++;
-}
-
-/* Room for `len` bytes, as low in the ring as possible: a ring that is walked through would be cold in every cache. */
-static bool allocate(struct sw_comm *comm, uint64_t len, uint64_t *start) {
-    struct shm *shm = shm_of(comm);
-    reclaim(comm);
-    if (shm->last - shm->first == PIECES) return false;
-    if (shm->first == shm->last) {
-        *start = 0;
-        return len <= shm->ring_bytes;
+/* Room for `len` bytes; NULL if receivers have to read first. The piece is in use once `last` has been counted up. */
+static struct piece *allocate(struct sw_comm *comm, struct ring *ring, uint64_t len) {
+    while (ring->first != ring->last && piece_is_read(comm, &ring->pieces[ring->first % PIECES])) ring->first++;
+    if (ring->last - ring->first == PIECES) return NULL;
+    struct piece *piece = &ring->pieces[ring->last % PIECES];
+    if (ring->first == ring->last) {
+        piece->start = 0;
+        return len <= ring->bytes ? piece : NULL;
     }
-    uint64_t oldest = shm->pieces[shm->first % PIECES].start;
-    bool wrapped = shm->head <= oldest;
-    if (wrapped) {
-        *start = shm->head;
-        return shm->head + len <= oldest;
+    uint64_t oldest = ring->pieces[ring->first % PIECES].start;
+    bool wrapped = ring->head <= oldest;
+    piece->start = ring->head;
+    if (!wrapped && ring->head + len > ring->bytes) {
+        piece->start = 0;
+        wrapped = true;
     }
-    if (len <= oldest) {
-        *start = 0;
-        return true;
-    }
-    *start = shm->head;
-    return shm->head + len <= shm->ring_bytes;
+    return piece->start + len <= (wrapped ? oldest : ring->bytes) ? piece : NULL;
 }
 
 /* ---- the transport ---------------------------------------------------------------------------------------------- */
 
 static int shm_send(struct sw_comm *comm, uint32_t mask, const void *src, uint64_t len) {
     struct shm *shm = shm_of(comm);
-    uint64_t start = 0;
+    struct ring *ring = len <= SMALL ? &shm->small : &shm->large;
     uint64_t room = (len + LINE - 1) & ~(uint64_t)(LINE - 1);
     if (room == 0) room = LINE; /* an empty piece would confuse a full ring with an empty one */
-    if (room > shm->ring_bytes) return sw_fail(comm, SW_ARGUMENT, -1, 0, "a message of %llu bytes exceeds the ring", (unsigned long long)len);
+    if (room > ring->bytes) return sw_fail(comm, SW_ARGUMENT, -1, 0, "a message of %llu bytes exceeds the ring", (unsigned long long)len);
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         int peer = __builtin_ctz(rest);
         if (shm->written[peer] - atomic_load_explicit(&box(comm, comm->rank, peer)->read, memory_order_acquire) == NOTES) return SW_AGAIN;
     }
-    if (!allocate(comm, room, &start)) return SW_AGAIN;
-    unsigned char *ring = shm->rings + (uint64_t)comm->rank * shm->ring_bytes;
-    if (len) memcpy(ring + start, src, len);
-    struct piece *piece = &shm->pieces[shm->last % PIECES];
-    *piece = (struct piece){.start = start, .end = start + room, .mask = mask};
+    struct piece *piece = allocate(comm, ring, room);
+    if (!piece) return SW_AGAIN;
+    uint64_t offset = ring->base + piece->start;
+    if (len) memcpy(shm->rings + (uint64_t)comm->rank * shm->ring_bytes + offset, src, len);
+    piece->mask = mask;
     struct sw_header header = sw_make_header(comm, len);
     for (int i = 1; i < comm->ranks; i++) {
         int peer = (comm->rank + i) % comm->ranks;
@@ -176,12 +176,12 @@ static int shm_send(struct sw_comm *comm, uint32_t mask, const void *src, uint64
         struct mailbox *mailbox = box(comm, comm->rank, peer);
         struct note *note = &mailbox->notes[shm->written[peer] % NOTES];
         note->header = header;
-        note->offset = start;
+        note->offset = offset;
         piece->index[peer] = ++shm->written[peer];
         atomic_store_explicit(&mailbox->written, shm->written[peer], memory_order_release);
     }
-    shm->head = start + room;
-    shm->last++;
+    ring->head = piece->start + room;
+    ring->last++;
     wake_receivers(comm, mask);
     return SW_OK;
 }
@@ -260,6 +260,9 @@ struct sw_comm *sw_open_shm(int rank, int ranks, const struct sw_shm_config *con
     shm->boxes = (struct mailbox *)(void *)(base + round_up(n * sizeof(struct bed)));
     shm->rings = base + round_up(n * sizeof(struct bed)) + round_up(n * n * sizeof(struct mailbox));
     shm->ring_bytes = config->ring_bytes;
+    shm->small.bytes = config->ring_bytes / 4 < SMALL_RING ? config->ring_bytes / 4 : SMALL_RING;
+    shm->large.base = shm->small.bytes;
+    shm->large.bytes = config->ring_bytes - shm->small.bytes;
     comm->state = shm;
     return comm;
 }
