@@ -1,0 +1,135 @@
+"""Another policy comes into service while requests run: nothing is lost, and a broken one changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from engine.serving.kit import Yard, chat, policy, until
+from stellwerk.serving.engines.simulated.settings import SimulatedSettings
+from stellwerk.serving.gateway.deployment import DeployError
+from stellwerk.serving.policy.errors import PolicyErrors
+from stellwerk.serving.policy.load import load_policy
+
+STREAMING = SimulatedSettings(model="tiny", ttft_s=0.001, rate=40, answer_tokens=20, batch=256, batch_share=1.0)
+WIDE = "    max_running: 256"
+
+
+async def test_running_streams_finish_on_the_old_policy(yard: Yard) -> None:
+    old, old_port = await yard.engine(STREAMING)
+    new, new_port = await yard.engine()
+    gateway = await yard.gateway(policy(old_port))
+    running = asyncio.create_task(yard.ask(body=chat(stream=True)))
+    await until(lambda: old.tokens_made > 1)
+    assert gateway.deploy(load_policy(policy(new_port))) == 2
+    assert (await yard.ask()).status == 200
+    assert new.served == 1
+    assert (await running).events[-1] == "[DONE]"
+    assert old.served == 1
+
+
+async def test_200_streams_survive_reloads_to_broken_and_to_good_files(yard: Yard, tmp_path: Path) -> None:
+    engine, port = await yard.engine(STREAMING)
+    path = tmp_path / "policy.yaml"
+    path.write_text(policy(port, pool=WIDE))
+    gateway = await yard.gateway(path.read_text(), policy_path=path)
+    running = [asyncio.create_task(yard.ask(body=chat(f"{number}", stream=True))) for number in range(200)]
+    await until(lambda: len(engine.running) == 200)
+    for broken in ("pools: [", "version: 1\nmodels: {auto: nowhere}\n", "", "\x00", "version: 99"):
+        with pytest.raises(PolicyErrors):
+            await gateway.reload_text(broken)
+        assert gateway.deployment.version == 1
+    assert gateway.last_reload_error
+    await gateway.reload_text(policy(port, pool=WIDE + "\n    max_waiting: 1"))
+    assert gateway.deployment.version == 2
+    assert gateway.last_reload_error is None
+    answers = await asyncio.gather(*running)
+    assert all(answer.complete and answer.events[-1] == "[DONE]" for answer in answers)
+    assert gateway.counters.reloads == {"refused": 5, "accepted": 1}
+
+
+async def test_a_changed_file_is_taken_up_and_a_broken_one_is_not(yard: Yard, tmp_path: Path) -> None:
+    _, port = await yard.engine()
+    path = tmp_path / "policy.yaml"
+    path.write_text(policy(port))
+    gateway = await yard.gateway(path.read_text(), policy_path=path)
+    path.write_text("steps: {broken")
+    await until(lambda: gateway.last_reload_error is not None)
+    assert gateway.deployment.version == 1
+    assert (await yard.ask()).status == 200
+    draft = tmp_path / "draft"
+    draft.write_text(policy(port).replace("auto: only", "{auto: only, fast: small}".strip("{}")))
+    draft.replace(path)
+    await until(lambda: gateway.deployment.version == 2)
+    assert (await yard.ask(body={**chat(), "model": "fast"})).headers["x-stellwerk-path"] == "small"
+
+
+async def test_rolling_back_brings_the_previous_policy_as_a_new_version(yard: Yard) -> None:
+    first, first_port = await yard.engine()
+    second, second_port = await yard.engine()
+    gateway = await yard.gateway(policy(first_port))
+    with pytest.raises(DeployError):
+        gateway.roll_back()
+    gateway.deploy(load_policy(policy(second_port)))
+    answer = await yard.ask("/stellwerk/rollback", b" ")
+    assert answer.json()["version"] == 3
+    await yard.ask()
+    assert (first.served, second.served) == (1, 0)
+    assert (await yard.ask("/stellwerk/rollback", b" ")).status == 409
+
+
+async def test_a_policy_sent_as_a_body_is_checked_and_its_problems_have_places(yard: Yard) -> None:
+    _, port = await yard.engine()
+    gateway = await yard.gateway(policy(port))
+    answer = await yard.ask("/stellwerk/reload", policy(port).replace("try:", "tri:").encode())
+    assert answer.status == 422
+    problem = answer.json()["problems"][0]
+    assert problem["line"] > 1
+    assert "try" in problem["remedy"]
+    assert gateway.deployment.version == 1
+    answer = await yard.ask("/stellwerk/reload", policy(port, model="other").encode())
+    assert answer.json()["version"] == 2
+
+
+async def test_a_policy_that_needs_a_missing_key_is_refused_and_names_it(yard: Yard) -> None:
+    _, port = await yard.engine()
+    gateway = await yard.gateway(policy(port))
+    text = policy(port).replace('/v1"}', '/v1", key_env: STELLWERK_TEST_KEY_THAT_IS_NOT_SET}')
+    answer = await yard.ask("/stellwerk/reload", text.encode())
+    assert answer.status == 422
+    assert "STELLWERK_TEST_KEY_THAT_IS_NOT_SET" in answer.json()["error"]["message"]
+    assert gateway.deployment.version == 1
+
+
+async def test_the_key_of_an_outside_replica_is_sent_to_it(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, port = await yard.engine()
+    monkeypatch.setitem(os.environ, "STELLWERK_TEST_KEY", "outside-secret")
+    await yard.gateway(policy(port).replace('/v1"}', '/v1", key_env: STELLWERK_TEST_KEY}'))
+    assert (await yard.ask(authorization="Bearer mine")).status == 200
+    assert dict(engine.heads[-1])[b"authorization"] == b"Bearer outside-secret"
+
+
+async def test_what_is_known_about_replicas_stays_over_a_reload(yard: Yard) -> None:
+    _, port = await yard.engine()
+    dead, dead_port = await yard.engine()
+    await dead.stop()
+    gateway = await yard.gateway(policy(port, dead_port))
+    pool = gateway.deployment.pools["small"]
+    await until(lambda: pool.ready == 1)
+    gateway.deploy(load_policy(policy(port, dead_port, pool="    max_waiting: 3")))
+    assert gateway.deployment.pools["small"] is pool
+    assert pool.ready == 1
+    assert pool.spec.max_waiting == 3
+
+
+async def test_requests_in_the_queue_are_served_after_a_reload_that_makes_room(yard: Yard) -> None:
+    engine, port = await yard.engine(SimulatedSettings(model="tiny", ttft_s=0.3, rate=2000, answer_tokens=4))
+    gateway = await yard.gateway(policy(port, pool="    max_running: 1"))
+    tasks = [asyncio.create_task(yard.ask(body=chat(f"{number}"))) for number in range(4)]
+    await until(lambda: gateway.deployment.pools["small"].waiting == 3)
+    gateway.deploy(load_policy(policy(port, pool="    max_running: 8")))
+    await until(lambda: len(engine.running) == 4)
+    assert {(await task).status for task in tasks} == {200}
