@@ -13,8 +13,10 @@ import os
 import secrets
 import socket
 import struct
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 from stellwerk_agent.paths import short_path
 
@@ -55,7 +57,9 @@ async def served(password: bytes, state_dir: Path, python: str) -> AsyncIterator
 
     try:
         _write_script(script, SCRIPT.format(python=python, directory=str(state_dir), name=where.name))
-        async with await asyncio.start_unix_server(answer, sock=listener):
+        # From 3.13 on asyncio would look for the socket under its short name, which may not exist any more.
+        more: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
+        async with await asyncio.start_unix_server(answer, sock=listener, **more):
             yield script
     finally:
         listener.close()
