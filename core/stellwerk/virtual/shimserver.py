@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import socket
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from stellwerk.virtual.call import Call, serve_call
+from stellwerk.virtual.call import BadMessage, Call, parse_request, receive, serve_call
 from stellwerk.virtual.machine import Machine
 
 if TYPE_CHECKING:
     from stellwerk.virtual.cluster import Cluster
-
-MAX_LINE = 1024 * 1024
 
 
 class ShimServer:
@@ -29,7 +26,7 @@ class ShimServer:
     async def start(self) -> None:
         """Listen."""
         path = self.machine.dir / "shim.sock"
-        self._server = await asyncio.start_unix_server(self._connected, str(path), limit=MAX_LINE)
+        self._server = await asyncio.start_unix_server(self._connected, str(path))
 
     async def stop(self) -> None:
         """End, with all commands that run."""
@@ -47,6 +44,8 @@ class ShimServer:
             await self._serve(reader, writer)
         except (ConnectionError, asyncio.CancelledError):
             pass  # the command was killed, or the cluster ends
+        except BadMessage as error:
+            self.machine.note(f"refused what came over the command socket: {error}")
         finally:
             self._calls.discard(task)
             writer.close()
@@ -54,15 +53,15 @@ class ShimServer:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         from stellwerk.virtual.shims import COMMANDS
 
-        line = await reader.readline()
+        first = await receive(reader)
         init = self.machine.init
-        if not line or init is None:
+        if not first or init is None:
             return
-        request: dict[str, Any] = json.loads(line)
+        request = parse_request(first)
         peer = writer.get_extra_info("socket").getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
         pid = struct.unpack("3i", peer)[0]
         root = init.is_root(pid)
-        call = Call(self.cluster, self.machine, {**request, "pid": pid}, root=root, reader=reader, writer=writer)
+        call = Call(self.cluster, self.machine, request, pid=pid, root=root, reader=reader, writer=writer)
         command = COMMANDS.get(call.name)
         if command is None:
             call.err(f"{call.name}: not simulated")

@@ -1,26 +1,70 @@
 """A command of a simulated node (`ip`, `sudo`, `netplan` …): asks the cluster, prints what it answers.
 
-Reached under many names. The conversation is JSON lines over the node's Unix socket:
+Reached under many names, and run very often: it imports next to nothing, because starting Python is most of its cost.
+A message is a list of texts: the number of bytes that follow (4 bytes, big-endian), then each text with its own length
+before it. The conversation over the node's Unix socket:
 
-    -> {"name", "argv", "cwd", "env", "pid"}
-    <- {"out": text} | {"err": text}
-    <- {"ask": "askpass" | "stdin" | "tty", "program", "prompt"}      -> {"line": text or null, "error": text}
-    <- {"exec": argv, "env": environment, "mark": number}             becomes that program
-    <- {"connect": [host, port]}                                      becomes a TCP connection
-    <- {"exit": code}
+    -> name, working directory, number of arguments, arguments …, NAME=VALUE …
+    <- "out", text | "err", text
+    <- "ask", "askpass" | "stdin" | "tty", program, prompt        -> "line", text | "none", why
+    <- "exec", path, mark, number of arguments, arguments …, NAME=VALUE …      becomes that program
+    <- "connect", host, port                                      becomes a TCP connection
+    <- "exit", code
 """
 
-# pathlib would double the start time of every command.
+# pathlib, json, socket and typing would each take longer to import than everything else here takes to run.
 # ruff: noqa: PTH100, PTH109, PTH118, PTH119, PTH120
 from __future__ import annotations
 
-import json
+import _socket
 import os
-import socket
 import sys
-from typing import Any
 
 PASSED_ON = ("HOME", "USER", "PATH", "LANG", "LC_ALL", "TERM", "SUDO_ASKPASS", "SSH_AUTH_SOCK")
+
+
+def pack(texts: list[str]) -> bytes:
+    """A message as bytes."""
+    fields = [text.encode("utf-8", "surrogateescape") for text in texts]
+    body = b"".join(len(field).to_bytes(4, "big") + field for field in fields)
+    return len(body).to_bytes(4, "big") + body
+
+
+def unpack(body: bytes) -> list[str]:
+    """The texts of a message without its leading length."""
+    texts = []
+    at = 0
+    while at < len(body):
+        size = int.from_bytes(body[at : at + 4], "big")
+        texts.append(body[at + 4 : at + 4 + size].decode("utf-8", "surrogateescape"))
+        at += 4 + size
+    return texts
+
+
+class Cluster:
+    """The connection to the process that simulates the machine."""
+
+    def __init__(self, path: str) -> None:
+        self.socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        self.socket.connect(path)
+
+    def say(self, texts: list[str]) -> None:
+        """Send one message."""
+        self.socket.sendall(pack(texts))
+
+    def hear(self) -> list[str]:
+        """The next message; empty when the other end has gone."""
+        head = self._exactly(4)
+        return unpack(self._exactly(int.from_bytes(head, "big"))) if head else []
+
+    def _exactly(self, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            block = self.socket.recv(size - len(data))
+            if not block:
+                return b""
+            data += block
+        return data
 
 
 def read_line(fd: int) -> str | None:
@@ -66,35 +110,38 @@ def from_tty(prompt: str) -> str | None:
         os.close(fd)
 
 
-def answer(message: dict[str, Any]) -> dict[str, Any]:
+def answer(kind: str, program: str, prompt: str) -> list[str]:
     """Get the line that the cluster asks for."""
     try:
-        if message["ask"] == "askpass":
-            return {"line": from_askpass(message["program"], message["prompt"])}
-        if message["ask"] == "tty":
-            return {"line": from_tty(message["prompt"])}
-        return {"line": read_line(0)}
+        if kind == "askpass":
+            line = from_askpass(program, prompt)
+        elif kind == "tty":
+            line = from_tty(prompt)
+        else:
+            line = read_line(0)
     except OSError as error:
-        return {"line": None, "error": error.strerror}
+        return ["none", error.strerror or str(error)]
+    return ["none", ""] if line is None else ["line", line]
 
 
-def become(message: dict[str, Any]) -> None:
+def become(path: str, mark: int, words: list[str], env: dict[str, str]) -> None:
     """Replace this process by the program that was asked for."""
-    if message.get("mark"):
+    if mark:
         import resource
 
         hard = resource.getrlimit(resource.RLIMIT_MSGQUEUE)[1]
-        resource.setrlimit(resource.RLIMIT_MSGQUEUE, (message["mark"], hard))
+        resource.setrlimit(resource.RLIMIT_MSGQUEUE, (mark, hard))
     try:
-        os.execve(message["exec"][0], message["argv"], message["env"])
+        os.execve(path, words, env)
     except OSError as error:
-        put(2, f"{message['exec'][0]}: {error.strerror}\n")
+        put(2, f"{path}: {error.strerror}\n")
         sys.exit(127)
 
 
 def relay(host: str, port: int) -> int:
     """Carry bytes between stdin and stdout and a TCP connection until both ways have ended."""
     import select
+    import socket
 
     try:
         remote = socket.create_connection((host, port))
@@ -127,42 +174,41 @@ def put_bytes(fd: int, data: bytes) -> None:
         data = data[os.write(fd, data) :]
 
 
+def converse(cluster: Cluster) -> int:
+    """Do what the cluster says, until it gives the exit code."""
+    while message := cluster.hear():
+        what, *values = message
+        if what == "out":
+            put(1, values[0])
+        elif what == "err":
+            put(2, values[0])
+        elif what == "ask":
+            cluster.say(answer(*values))
+        elif what == "exec":
+            count = int(values[2])
+            env = dict(pair.split("=", 1) for pair in values[3 + count :])
+            become(values[0], int(values[1]), values[3 : 3 + count], env)
+        elif what == "connect":
+            return relay(values[0], int(values[1]))
+        elif what == "exit":
+            return int(values[0])
+    put(2, "the simulated machine went away\n")
+    return 125
+
+
 def main() -> int:
+    """Ask, print, exit as the command would."""
     node_dir = os.path.dirname(os.path.dirname(os.path.abspath(sys.argv[0])))
     name = os.path.basename(sys.argv[0])
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        connection.connect(os.path.join(node_dir, "shim.sock"))
+        cluster = Cluster(os.path.join(node_dir, "shim.sock"))
     except OSError as error:
         put(2, f"{name}: the simulated machine does not answer: {error.strerror}\n")
         return 125
-    request = {
-        "name": name,
-        "argv": sys.argv[1:],
-        "cwd": os.getcwd(),
-        "env": {key: os.environ[key] for key in PASSED_ON if key in os.environ},
-        "pid": os.getpid(),
-    }
-    stream = connection.makefile("rwb")
-    stream.write(json.dumps(request).encode() + b"\n")
-    stream.flush()
-    for line in stream:
-        message = json.loads(line)
-        if "out" in message:
-            put(1, message["out"])
-        elif "err" in message:
-            put(2, message["err"])
-        elif "ask" in message:
-            stream.write(json.dumps(answer(message)).encode() + b"\n")
-            stream.flush()
-        elif "exec" in message:
-            become(message)
-        elif "connect" in message:
-            return relay(*message["connect"])
-        elif "exit" in message:
-            return int(message["exit"])
-    put(2, f"{name}: the simulated machine went away\n")
-    return 125
+    words = sys.argv[1:]
+    env = [f"{key}={os.environ[key]}" for key in PASSED_ON if key in os.environ]
+    cluster.say([name, os.getcwd(), str(len(words)), *words, *env])
+    return converse(cluster)
 
 
 if __name__ == "__main__":

@@ -116,7 +116,7 @@ async def _password(call: Call, options: _Options, attempt: int) -> str:
         if why:
             call.err(f"sudo: unable to run {program}: {why}")
     elif options.stdin:
-        call._send({"err": options.prompt})
+        call.prompt(options.prompt)
         line, why = await call.ask("stdin")
     else:
         line, why = await call.ask("tty", prompt=options.prompt)
