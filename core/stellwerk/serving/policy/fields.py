@@ -141,7 +141,7 @@ SWITCHYARD = (
         "choice",
         "Algorithm of NeMo Switchyard.",
         required=True,
-        choices=("random", "stage_router", "noop"),
+        choices=("random", "stage_router"),
     ),
     Field("to", "custom", "Label of the algorithm -> target.", required=True),
     Field("options", "custom", "Arguments of the algorithm."),

@@ -216,6 +216,10 @@ def _switchyard(reader: Reader, name: str, values: dict[str, Node]) -> tuple[Ste
             values["on_error"], f"`on_error` names no label of `to`: `{on_error}`.", nearest(on_error, dict(to))
         )
         return None, wires
+    if algorithm == "stage_router" and to is not None and {label for label, _ in to} != {"efficient", "capable"}:
+        hint = "Write `to: {efficient: …, capable: …}`."
+        reader.error(values["to"], "`stage_router` chooses between `efficient` and `capable`.", hint)
+        return None, wires
     if algorithm is None or to is None:
         return None, wires
     timeout_s = cast(float, arguments.get("timeout_s", 1.0))
