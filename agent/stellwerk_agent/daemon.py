@@ -9,10 +9,12 @@ import os
 import platform
 import signal
 import socket
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from stellwerk import wire
 from stellwerk.model.errors import StellwerkError
@@ -138,7 +140,9 @@ class Daemon:
         """Serve on `listener` until `stop`; true when that was the end of an uninstall."""
         path = paths.socket_path(self.options.state_dir)
         mine = path.stat().st_ino
-        server = await asyncio.start_unix_server(self._attached, sock=listener, limit=wire.MAX_LINE_BYTES)
+        # From 3.13 on asyncio would look for the socket under its short name, which may not exist any more.
+        more: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
+        server = await asyncio.start_unix_server(self._attached, sock=listener, limit=wire.MAX_LINE_BYTES, **more)
         await self._services.start()
         log.info("daemon %s (%s) listens", selfrun.version(), self._hash[:16])
         tell_starter(READY)

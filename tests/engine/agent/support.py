@@ -113,6 +113,7 @@ class Desktop:
         self.notifications: list[dict[str, Any]] = []
         self.answers: dict[int | None, dict[str, Any]] = {}
         self._id = 0
+        self._ended = False
         self._news = asyncio.Condition()
         self._reader = asyncio.create_task(self._read())
 
@@ -161,7 +162,8 @@ class Desktop:
     async def until(self, condition: Callable[[], bool], timeout_s: float = 30) -> None:
         async def wait() -> None:
             async with self._news:
-                await self._news.wait_for(condition)
+                await self._news.wait_for(lambda: condition() or self._ended)
+                assert condition(), f"attach ended; it began with {self.banner}"
 
         await asyncio.wait_for(wait(), timeout_s)
 
@@ -175,6 +177,9 @@ class Desktop:
                 else:
                     self.answers[message["id"]] = message
                 self._news.notify_all()
+        async with self._news:
+            self._ended = True
+            self._news.notify_all()
 
     async def close(self) -> int:
         """Hang up; gives the exit code of attach."""
