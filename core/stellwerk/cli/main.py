@@ -11,6 +11,7 @@ from stellwerk import __version__
 
 # name -> (module, attribute). A module adds its command here and nowhere else.
 COMMANDS: dict[str, tuple[str, str]] = {
+    "measure": ("stellwerk.cli.measure", "measure"),
     "virtual": ("stellwerk.cli.virtual", "virtual"),
     "discover": ("stellwerk.cli.nodes", "discover"),
     "pair": ("stellwerk.cli.nodes", "pair"),
@@ -23,7 +24,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("stellwerk.cli.proof", "verify"),
     "report": ("stellwerk.cli.proof", "report"),
     "setup": ("stellwerk.cli.setup", "setup"),
+    "env": ("stellwerk.cli.environment", "env"),
+    "monitor": ("stellwerk.cli.monitor", "monitor"),
+    "doctor": ("stellwerk.cli.doctor", "doctor"),
     "window": ("stellwerk.cli.window", "window"),
+    "mesh": ("stellwerk.cli.mesh", "mesh"),
     "faults": ("stellwerk.cli.faults", "faults"),
     "serve": ("stellwerk.cli.serve", "serve"),
     "engine": ("stellwerk.cli.serve", "engine"),

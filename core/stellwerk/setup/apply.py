@@ -336,9 +336,10 @@ class Resume:
     async def run(self) -> ApplyOutcome:
         """Carry out the written decision; without one the answer is *go back*."""
         decisions = [e for e in self.journal.of_plan(self.plan.plan_id) if e.event == "decision"]
-        verdict = decisions[-1].data.get("verdict", "revert") if decisions else "revert"
-        why = "" if verdict == "confirm" else "the desktop ended before it had decided"
-        if not decisions:
+        verdict, why = "revert", "the desktop ended before it had decided"
+        if decisions:
+            verdict, why = decisions[-1].data.get("verdict", verdict), decisions[-1].data.get("why", "")
+        else:
             self.journal.write("decision", self.plan.plan_id, verdict=verdict, why=why)
         outcomes = await self._settle_all(verdict, why)
         if verdict == "confirm" and any(o.configuration == "old" for o in outcomes.values()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import re
 import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -96,15 +97,17 @@ class ClusterSession:
         for link in self.links.values():
             if (link.target.host, link.target.port) == (target.host, target.port):
                 return link
-        wanted = _node_name(name or target.name)
+        return self._make_link(self._free_name(_node_name(name or target.name)), target)
+
+    def _free_name(self, wanted: str) -> str:
         chosen, count = wanted, 2
         while chosen in self.links:
             chosen, count = f"{wanted}-{count}", count + 1
-        return self._make_link(chosen, target)
+        return chosen
 
     def _make_link(self, name: str, target: Target) -> NodeLink:
         link = NodeLink(name, target, self.desktop)
-        link.on_state(lambda state, reason: self._tell(name, state, reason))
+        link.on_state(lambda state, reason: self._tell(link.name, state, reason))
         self.links[name] = link
         return link
 
@@ -117,10 +120,23 @@ class ClusterSession:
         wanted = list(self.links) if names is None else list(names)
         results = await pair_all([self.links[name] for name in wanted], prompts)
         for name in wanted:
-            error = results[name]
-            if error is None:
-                results[name] = await self._remember(name)
+            if results[name] is None:
+                own = self._named_by_machine(name)
+                if own != name:
+                    results[own] = results.pop(name)
+                results[own] = await self._remember(own)
         return results
+
+    def _named_by_machine(self, name: str) -> str:
+        """A machine that was typed as a bare address takes the name that it has for itself."""
+        link = self.links[name]
+        known = any(n.name == name for n in self.cluster.nodes)
+        if known or not _is_address(name) or link.hello is None or not link.hello.hostname:
+            return name
+        own = self._free_name(_node_name(link.hello.hostname))
+        self.links = {own if key == name else key: value for key, value in self.links.items()}
+        link.name = own
+        return own
 
     async def _remember(self, name: str) -> StellwerkError | None:
         """Save a paired machine; the same machine under two addresses is one too many."""
@@ -302,6 +318,14 @@ def _target_of(entry: NodeEntry) -> Target:
 
 def _host_text(host: str) -> str:
     return f"[{host}]" if ":" in host else host
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _node_name(text: str) -> str:

@@ -53,6 +53,7 @@ class Cluster:
     mtu: int = 9000
     address_pool: str | None = None
     page: str = "find"  # where the wizard stands
+    mesh: bool = False  # the machines may reach each other by SSH
     extra: dict[str, Any] = field(default_factory=dict)
 
     def node(self, name: str) -> NodeEntry:
@@ -251,7 +252,7 @@ def parse_cluster(raw: bytes, path: Path) -> Cluster:
     nodes = data.get("nodes") or []
     if not isinstance(nodes, list):
         raise BadInput(f"{path}: `nodes` must be a list", remedy=remedy)
-    known = {"version", "id", "name", "nodes", "topology", "mtu", "address_pool", "page"}
+    known = {"version", "id", "name", "nodes", "topology", "mtu", "address_pool", "page", "mesh"}
     return Cluster(
         cluster_id=reader.text(data, "id", path.parent.name),
         name=reader.text(data, "name", path.parent.name),
@@ -260,6 +261,7 @@ def parse_cluster(raw: bytes, path: Path) -> Cluster:
         mtu=reader.number(data, "mtu", 9000),
         address_pool=reader.text(data, "address_pool", "") or None,
         page=reader.text(data, "page", "find"),
+        mesh=reader.flag(data, "mesh"),
         extra={k: v for k, v in data.items() if k not in known},
     )
 
@@ -299,6 +301,12 @@ class _Reader:
             return int(value)
         raise self._wrong(data, key, "a whole number")
 
+    def flag(self, data: Any, key: str) -> bool:
+        value = data.get(key, False)
+        if isinstance(value, bool):
+            return value
+        raise self._wrong(data, key, "true or false")
+
     def _wrong(self, data: Any, key: str, kind: str) -> BadInput:
         try:
             line = f", line {data.lc.key(key)[0] + 1}"
@@ -317,7 +325,8 @@ def render_cluster(cluster: Cluster, existing: bytes | None) -> bytes:
         data.fa.set_block_style()
     data["version"] = FORMAT_VERSION
     data["id"], data["name"] = cluster.cluster_id, cluster.name
-    for key, value in (("topology", cluster.topology), ("address_pool", cluster.address_pool)):
+    optional = (("topology", cluster.topology), ("address_pool", cluster.address_pool), ("mesh", cluster.mesh or None))
+    for key, value in optional:
         if value is not None:
             data[key] = value
         else:
