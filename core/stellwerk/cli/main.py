@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "window": ("stellwerk.cli.window", "window"),
     "mesh": ("stellwerk.cli.mesh", "mesh"),
     "faults": ("stellwerk.cli.faults", "faults"),
+    "policy": ("stellwerk.cli.policy", "policy"),
     "serve": ("stellwerk.cli.serve", "serve"),
     "engine": ("stellwerk.cli.serve", "engine"),
     "key": ("stellwerk.cli.serve", "key"),

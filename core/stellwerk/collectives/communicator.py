@@ -448,17 +448,22 @@ class Communicator:
         self._same(source, target, source.count)
         key = (Operation.ALL_REDUCE, source.count, source.dtype, op, algorithm, 0, (), ())
         plan = self._plan(key, source)
-        execute, at, to = self._engine.execute, source.address, target.address
-        enter, leave = self._sequencer.enter, self._sequencer.leave
+        execute = self._engine.bind(plan, source.address, target.address)
+        enter, leave, go_on = self._sequencer.enter, self._sequencer.leave, self._go_on
 
         def run() -> None:
             if self._closed or not enter():
                 self._collective(Operation.ALL_REDUCE, source, target, source.count, op, algorithm, 0, False)
                 return
             try:
-                status = execute(plan, at, to)
-                if status != DONE:
-                    self._go_on(status, Operation.ALL_REDUCE)
+                status = execute()
+                if status:
+                    go_on(status, Operation.ALL_REDUCE)
+            except CollectiveError:
+                raise
+            except BaseException:
+                self.abort("a call was interrupted")
+                raise
             finally:
                 leave()
 

@@ -12,8 +12,9 @@ import struct
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from stellwerk.collectives.algorithms import Call, build
@@ -109,6 +110,10 @@ class PythonEngine:
             plan.schedule, self, view_of(source, inputs), view_of(target, outputs), call.dtype, op, self._ranks
         )
         return self.resume()
+
+    def bind(self, plan: PurePlan, source: int, target: int) -> Callable[[], int]:
+        """See Engine."""
+        return partial(self.execute, plan, source, target)
 
     def resume(self) -> int:
         """See Engine."""

@@ -45,6 +45,7 @@ class Sequencer:
     def __init__(self, name: str) -> None:
         self._name = name
         self._turn = threading.Lock()
+        self.leave = self._turn.release
         self._news = threading.Condition()
         self._queue: deque[tuple[Work, Callable[[], None]]] = deque()
         self._pending = 0
@@ -52,18 +53,12 @@ class Sequencer:
         self._closing = False
 
     def enter(self) -> bool:
-        """Take the turn if nothing is queued; then the caller runs its task itself and calls `leave`."""
-        if self._pending:
-            return False
-        return self._turn.acquire(blocking=False)
+        """Take the turn if nothing is queued; then the caller runs its task itself and calls `leave()`."""
+        return not self._pending and self._turn.acquire(False)
 
     def turn(self) -> threading.Lock:
         """The turn itself, for whoever must wait for it."""
         return self._turn
-
-    def leave(self) -> None:
-        """Give the turn back."""
-        self._turn.release()
 
     def run(self, task: Callable[[], None]) -> None:
         """Run a task now, or after what is queued; returns when it has ended."""
