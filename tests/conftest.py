@@ -27,6 +27,11 @@ os.environ.update(
 
 import psutil  # noqa: E402
 import pytest  # noqa: E402
+from hypothesis import HealthCheck, settings  # noqa: E402
+
+# A busy machine makes an example slow, not wrong.
+settings.register_profile("stellwerk", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("stellwerk")
 
 # Started once by a library and kept for good: not a leak of the test that came first.
 LASTING_THREADS = ("pytest_timeout", "asyncio_", "ThreadPoolExecutor", "pytest-xdist", "QThread", "Dummy-")

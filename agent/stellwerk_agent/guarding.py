@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from stellwerk_agent.sudo import Sudo
 
 # A whole apply: generating, reconfiguring, settling; the guard's own limits are tighter.
 START_LIMIT_S = 600.0
+FORGET_S = HARD_LIMIT_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class Guarding:
         self._sudo = sudo
         self._lock = lock
         self._guard = GuardClient(options, sudo)
+        self._forgetting: asyncio.TimerHandle | None = None
 
     def register(self, registry: Registry) -> None:
         registry.add("sudo.state", Nothing, self._state, deadline_s=70.0)
@@ -67,11 +70,25 @@ class Guarding:
         return await self._sudo.state()
 
     async def _unlock(self, call: Call, params: Unlock) -> facts.Sudo:
-        return await self._sudo.unlock(params.password)
+        state = await self._sudo.unlock(params.password)
+        self._keep_password()
+        call.connection.context.on_close.append(self._desktop_gone)
+        return state
 
     async def _forget(self, call: Call, params: Nothing) -> dict[str, Any]:
+        self._keep_password()
         self._sudo.forget()
         return {}
+
+    def _keep_password(self) -> None:
+        if self._forgetting is not None:
+            self._forgetting.cancel()
+            self._forgetting = None
+
+    def _desktop_gone(self) -> None:
+        """Whoever gave the password is gone: it stays for a reconnect, and no longer than a change may be held."""
+        self._keep_password()
+        self._forgetting = asyncio.get_running_loop().call_later(FORGET_S, self._sudo.forget)
 
     async def _start(self, call: Call, params: StartPlan) -> GuardStatus:
         self._lock.require(call.connection)

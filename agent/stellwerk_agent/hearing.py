@@ -27,6 +27,7 @@ from stellwerk_agent.rpc import Call, Registry
 from stellwerk_agent.sudo import Sudo
 from stellwerk_agent.verify import check_device
 
+MIN_SECONDS = 0.5
 MAX_SECONDS = 60.0
 MAX_INTERFACES = 32
 MAX_HEARD = 64  # per interface
@@ -132,7 +133,10 @@ def judge_state(device: NetDevice, heard: bool, problems: Mapping[str, str | Non
     if heard:
         return HearState(device.name, "heard")
     if any(problem is None for problem in problems.values()):
-        return HearState(device.name, "silent", "nobody answered on this wire")
+        if problems.get(hear_ports.RAW, "unused") is None:
+            return HearState(device.name, "silent", "nobody answered on this wire")
+        hint = "; without root a firewall at either end may hide who is there"
+        return HearState(device.name, "silent", f"nobody answered on this wire{hint}")
     reasons = set(problems.values())
     if device.admin_up is False and not (raw.usable and raw.bring_up):
         if raw.bring_up:
@@ -163,8 +167,8 @@ class Hearing:
         registry.add("hear", Hear, self._hear, deadline_s=MAX_SECONDS + 60.0)
 
     async def _hear(self, call: Call, params: Hear) -> HearReport:
-        if not 0 < params.seconds <= MAX_SECONDS:
-            raise BadInput(f"seconds is between 0 and {MAX_SECONDS:g}")
+        if not MIN_SECONDS <= params.seconds <= MAX_SECONDS:
+            raise BadInput(f"seconds is between {MIN_SECONDS:g} and {MAX_SECONDS:g}")
         async with self._one_at_a_time:
             return await self._listen(call, params)
 
