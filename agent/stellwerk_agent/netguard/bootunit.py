@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from stellwerk.model.errors import PlanRefused
 from stellwerk_agent.netguard import files
 from stellwerk_agent.netguard.commands import Runner
 from stellwerk_agent.netguard.layout import RESTORE_UNIT, Layout
 
-UNIT_DIRECTORIES = ("sysinit.target.wants", "multi-user.target.wants", "timers.target.wants")
-
 
 def unit_text(argv: tuple[str, ...]) -> str:
     """The unit. It runs before anything reads network files or sysctls, so DefaultDependencies must be off."""
-    command = " ".join('"' + word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%") + '"' for word in argv)
+    command = " ".join(f'"{_escaped(word)}"' for word in argv)
     return f"""\
 [Unit]
 Description=Take back a network change of Stellwerk that was not confirmed
@@ -28,10 +24,16 @@ RequiresMountsFor=/var/lib/stellwerk /etc
 [Service]
 Type=oneshot
 ExecStart={command}
+TimeoutStartSec=180
 
 [Install]
 WantedBy=sysinit.target
 """
+
+
+def _escaped(word: str) -> str:
+    """A word within quotes on a command line of systemd (systemd.service(5))."""
+    return word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
 
 
 def install(layout: Layout, argv: tuple[str, ...], run: Runner) -> None:
@@ -62,7 +64,6 @@ def remove(layout: Layout, run: Runner) -> None:
 def sync(layout: Layout) -> None:
     """Make systemd's links durable: `systemctl enable` does not."""
     directory = layout.boot_unit.parent
-    places: list[Path] = [directory, *(directory / name for name in UNIT_DIRECTORIES)]
-    for place in places:
+    for place in (directory, *directory.glob("*.wants"), *directory.glob("*.requires")):
         if place.is_dir():
             files.sync_directory(place)

@@ -4,7 +4,7 @@ Every step is announced in the journal before it begins, and may be begun again:
 final state goes back from it, whatever moment its process died at.
 
     PREPARING   check, space, backup, judge, boot-unit         nothing live has changed
-    APPLYING    files, generate, reconfigure, addresses, sysctls, units, firewall, commands, checks
+    APPLYING    units that go, files, generate, reconfigure, addresses, sysctls, units, firewall, commands, checks
     HOLDING     the lease runs
 """
 
@@ -162,7 +162,14 @@ class Transaction:
         self.enter(GuardState.HOLDING)
 
     def _files(self) -> None:
-        layout = self.machine.layout
+        layout, run = self.machine.layout, self.machine.run
+        gone = [c.name for c in self.request.plan.changes if isinstance(c, UnitChange) and c.after is None]
+        if gone:
+            # While their files are there: disabling reads the [Install] section.
+            with self.step("units", f"disable {', '.join(gone)}"):
+                for name in gone:
+                    done = run(("systemctl", "disable", name))
+                    must(done.ok, done.complaint)
         for path, _, after, mode in backup.targets(self.request):
             target = layout.under(path)
             if after is None:
@@ -221,12 +228,12 @@ class Transaction:
                     backup.write_sysctl(layout, change.key, change.after)
         units = [change for change in changes if isinstance(change, UnitChange)]
         if units:
-            with self.step("units", f"enable {', '.join(unit.name for unit in units)}"):
+            with self.step("units", f"take up {', '.join(unit.name for unit in units)}"):
                 must(run(("systemctl", "daemon-reload")).ok, "systemd does not read its units again")
                 for unit in units:
-                    done = run(("systemctl", "disable" if unit.after is None else "enable", unit.name))
-                    # A unit whose file is gone cannot be disabled any more, and needs not be.
-                    must(done.ok or unit.after is None, done.complaint)
+                    if unit.after is not None:
+                        done = run(("systemctl", "enable", unit.name))
+                        must(done.ok, done.complaint)
         for number, change in enumerate(changes):
             if isinstance(change, FirewallChange):
                 with self.step("firewall", f"firewall rule {change.table} {change.chain} {' '.join(change.rule)}"):

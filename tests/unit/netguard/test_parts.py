@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ipaddress
+import shutil
 import string
+import subprocess
+import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +18,7 @@ from hypothesis import strategies as st
 from stellwerk.model.errors import PlanRefused
 from stellwerk.model.guard import GuardState
 from stellwerk.model.plan import FileChange, SysctlChange
-from stellwerk_agent.netguard import backup, files, guard, live, snapshot, verbs
+from stellwerk_agent.netguard import backup, bootunit, files, guard, live, snapshot, verbs
 from stellwerk_agent.netguard.board import Board
 from stellwerk_agent.netguard.journal import Journal, state_of
 from stellwerk_agent.netguard.layout import Layout
@@ -338,3 +341,15 @@ def test_every_verb_can_be_repeated(tmp_path: Path) -> None:
 @given(st.ip_addresses())
 def test_every_address_with_a_prefix_is_accepted(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> None:
     verbs.check_verb(("address-add", "fab0", f"{address}/{address.max_prefixlen}"))
+
+
+def test_the_boot_unit_pleases_systemd_itself(tmp_path: Path) -> None:
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd-analyze is not installed: apt-get install systemd")
+    unit = tmp_path / "stellwerk-restore.service"
+    unit.write_text(bootunit.unit_text((sys.executable, "-I", 'odd $name %n "q" \\', "root", "boot-restore")))
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", str(unit)], capture_output=True, text=True, check=False
+    )
+    assert "stellwerk-restore" not in done.stderr, done.stderr
+    assert done.returncode == 0, done.stderr

@@ -11,7 +11,7 @@ import pytest
 
 from stellwerk.model.errors import PlanRefused
 from stellwerk.model.guard import GuardState
-from stellwerk.model.plan import FileChange, FirewallChange, NodePlan, SysctlChange
+from stellwerk.model.plan import CommandChange, FileChange, FirewallChange, NodePlan, SysctlChange, UnitChange
 from stellwerk_agent.netguard import guard, start
 from stellwerk_agent.netguard.request import Request
 from stellwerk_agent.netguard.rollback import recover, status_of
@@ -309,3 +309,26 @@ def test_what_root_must_not_do_is_refused_at_once(tmp_path: Path, change: FileCh
     with pytest.raises(PlanRefused):
         start.start(plans.guarded(machine), plans.request(only(changes=(change,))), ("false",))
     assert not (machine.root / "var/lib/stellwerk").exists()
+
+
+@pytest.mark.parametrize("end", ["confirm", "revert"])
+def test_a_unit_that_goes_is_disabled_while_its_file_is_there_and_comes_back_enabled(tmp_path: Path, end: str) -> None:
+    machine = plans.prepared(tmp_path)
+    machine.write("/etc/systemd/system/stellwerk-firewall.service", "old\n", 0o644)
+    machine.set("enabled", ["stellwerk-firewall.service"])
+    machine.set("rules", [["filter", "DOCKER-USER", *plans.RULE]])
+    rule = ("filter", "DOCKER-USER", *plans.RULE)
+    changes = (
+        CommandChange(("firewall-delete", *rule), ("firewall-insert", *rule)),
+        UnitChange("stellwerk-firewall.service", "old\n", None),
+    )
+    files, live = machine.tree(), machine.live()
+    transaction = carry_out(
+        machine, plans.request(only(changes=changes, reconfigure=(), expect_addresses=(), expect_mtu=())), end
+    )
+    if end == "revert":
+        assert (machine.tree(), machine.live()) == (files, live)
+        return
+    assert transaction.state is GuardState.CONFIRMED, transaction.board.status()
+    assert "etc/systemd/system/stellwerk-firewall.service" not in machine.tree()
+    assert (machine.live()["enabled"], machine.live()["rules"]) == ([], [])
