@@ -6,7 +6,7 @@ import asyncio
 import os
 import shutil
 import stat
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from stellwerk.model.errors import BadInput, StellwerkError
 from stellwerk_agent import commands, mesh_files
 from stellwerk_agent.locking import NodeLock
 from stellwerk_agent.mesh_files import Peer
-from stellwerk_agent.options import Options, map_address
+from stellwerk_agent.options import Options
 from stellwerk_agent.probes import host
 from stellwerk_agent.reading import Reader, clean
 from stellwerk_agent.rpc import Call, Nothing, Registry
@@ -83,9 +83,9 @@ class Mesh:
             raise BadInput(f"peers are at most {MAX_PEERS}, each with an alias of its own")
         for peer in params.peers:
             mesh_files.check_peer(peer)
-        peers = [replace(peer, address=map_address(self._options, peer.address)) for peer in params.peers]
+        # Addresses are written as told: ssh finds its own way to them, also where others are mapped.
         async with self._one_at_a_time:
-            return await asyncio.to_thread(self._write_all, peers)
+            return await asyncio.to_thread(self._write_all, list(params.peers))
 
     def _write_all(self, peers: list[Peer]) -> dict[str, Any]:
         self._make_directories()

@@ -7,6 +7,7 @@ a bounded queue per connection, so that a desktop that does not read costs memor
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
@@ -86,6 +87,17 @@ class Context:
     ssh_connection: str | None = None  # SSH_CONNECTION of the session that attached
     desktop: str | None = None
     on_close: list[Callable[[], None]] = field(default_factory=list)
+
+
+def refused_by_system(error: OSError) -> StellwerkError:
+    """What the operating system refused, in words for a person."""
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    where = f"{error.filename}: " if error.filename else ""
+    return StellwerkError(
+        "nothing can be written on this machine" if full else "the machine refused a part of this",
+        why=f"{where}{'its disk is full' if full else error.strerror or type(error).__name__}",
+        remedy="free some space on it and try again" if full else "see to what it names, then try again",
+    )
 
 
 class Connection:
@@ -230,6 +242,9 @@ class Connection:
         except asyncio.CancelledError:
             # Nobody awaits this task's result: a cancelled call ends with an answer, not with an exception.
             self._put(wire.error_to_wire(request_id, Cancelled(f"{method.name} was cancelled")))
+        except OSError as error:
+            log.exception("%s failed", method.name)
+            self._put(wire.error_to_wire(request_id, refused_by_system(error)))
         except Exception as error:
             log.exception("%s failed", method.name)
             text = f"{method.name} failed inside the agent: {type(error).__name__}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +171,9 @@ async def unpair(nodes: Sequence[str], cluster_name: str | None, everything: boo
             names = (
                 [n.name for n in session.cluster.nodes] if everything else [session.cluster.node(n).name for n in nodes]
             )
+            if everything and session.cluster.mesh:
+                # Each machine takes its own part out; nobody stays who would have to learn of it.
+                session.save(replace(session.cluster, mesh=False))
             for name in names:
                 try:
                     report = await session.unpair(name, forget_unreachable=forget_unreachable)

@@ -61,7 +61,7 @@ class MeshReport:
 
 
 def candidates(source: NodeFacts, target: NodeFacts) -> list[tuple[str, str]]:
-    """(address, network) by which `source` might reach `target`, the best first: the shared wire, fabric, management."""
+    """(address, network) by which `source` might reach `target`, best first: the shared wire, fabric, management."""
     own = [ipaddress.ip_interface(a).network for a in _fabric_addresses(source)]
     fabric = [ipaddress.ip_interface(a).ip for a in _fabric_addresses(target)]
     near = [ip for ip in fabric if any(ip in network for network in own)]
@@ -89,7 +89,7 @@ def _usable(address: str) -> bool:
     return ip.version == 4 and not ip.is_loopback and not ip.is_link_local
 
 
-async def mesh_on(session: ClusterSession) -> MeshReport:
+async def mesh_on(session: ClusterSession, *, try_pairs: bool = True) -> MeshReport:
     """Let all machines of the cluster reach each other, and try every pair.
 
     Raises `BadInput` for fewer than two machines, `ConnectionFailed` when one is away, and the error of a machine
@@ -108,7 +108,8 @@ async def mesh_on(session: ClusterSession) -> MeshReport:
     notes += [f"{n} names no host key of its own, so no other machine trusts it" for n in names if not _pins(keys[n])]
     changed = {n: tuple(answer["changed"]) for n, answer in zip(names, answers, strict=True)}
     session.save(replace(session.cluster, mesh=True))
-    return MeshReport(await _try_all(session, names, ways), changed, tuple(notes))
+    tried = await _try_all(session, names, ways) if try_pairs else ()
+    return MeshReport(tried, changed, tuple(notes))
 
 
 async def mesh_verify(session: ClusterSession) -> MeshReport:
@@ -133,9 +134,10 @@ async def mesh_refresh(session: ClusterSession) -> MeshReport | None:
     if not session.cluster.mesh:
         return None
     if len(session.cluster.nodes) < 2:
-        await mesh_off(session)
+        if session.cluster.nodes:
+            await mesh_off(session)
         return None
-    return await mesh_on(session)
+    return await mesh_on(session, try_pairs=False)
 
 
 def _all_names(session: ClusterSession, at_least: int = 2) -> list[str]:
@@ -236,9 +238,7 @@ async def _try_all(
     async def one(source: str) -> list[Tried]:
         others = [n for n in names if n != source]
         try:
-            answer = await session.links[source].call(
-                "mesh.verify", {"aliases": others}, deadline_s=VERIFY_DEADLINE_S
-            )
+            answer = await session.links[source].call("mesh.verify", {"aliases": others}, deadline_s=VERIFY_DEADLINE_S)
             results: dict[str, str | None] = answer["results"]
         except StellwerkError as error:
             results = dict.fromkeys(others, error.what)

@@ -303,6 +303,17 @@ class ClusterSession:
         del self.links[name]
         self.telemetry.forget(name)
         self.save(self.cluster.without_node(name))
+        return await self._forgotten_by_others(report)
+
+    async def _forgotten_by_others(self, report: UnpairReport) -> UnpairReport:
+        """Machines that may reach each other forget the one that left."""
+        from stellwerk.setup.mesh import mesh_refresh
+
+        try:
+            await mesh_refresh(self)
+        except StellwerkError as error:
+            left = f"its key on the other machines ({error.what}); `stellwerk mesh on` takes it out"
+            return replace(report, left=(*report.left, left))
         return report
 
     async def close(self) -> None:
