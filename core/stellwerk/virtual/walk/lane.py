@@ -226,7 +226,7 @@ class Lane:
         with log.open("wb") as stream:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "stellwerk.cli.main", *argv,
-                env={"PATH": os.environ["PATH"], "HOME": str(self.base), "STELLWERK_HOME": str(self.base)},
+                env={**os.environ, "HOME": str(self.base), "STELLWERK_HOME": str(self.base)},
                 stdin=asyncio.subprocess.DEVNULL, stdout=stream, stderr=stream,
             )  # fmt: skip
         missed = await self._kill_when(process, plan, moment, victim)
@@ -296,8 +296,11 @@ class Lane:
 
     async def _judge(self, plan: Plan, said: ApplyOutcome | None, problems: list[str]) -> str:
         """Compare what is there with what was said. Returns new | old | broken."""
-        if said is not None and said.settled and await self._guards():
-            problems.append("a guard was still at work when the end was told")
+        if said is not None and said.settled:
+            ended = {"confirmed", "reverted", "failed"}
+            for name in await self._guards():
+                if not ended & set(seen.steps(self.cluster.node(name), plan.plan_id)):
+                    problems.append(f"{name} was still at work when the end was told")
         await self._until_quiet(HARD_LIMIT_S)
         there = await self._see()
         state = await self.cluster.state()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
-from stellwerk.model.errors import BadInput
+from stellwerk.model.errors import BadInput, StellwerkError
 from stellwerk.virtual.client import VirtualCluster
 from stellwerk.virtual.topologies import MAX_NODES, check
 from stellwerk.virtual.walk.lane import Lane, Row
@@ -40,10 +41,18 @@ async def lanes(topology: str, nodes: int, count: int) -> AsyncIterator[list[Lan
         made = [Lane(cluster, group, topology, base / f"desktop-{i}") for i, group in enumerate(groups)]
         for lane in made:
             stack.push_async_callback(lane.close)
-        async with asyncio.TaskGroup() as group:
-            for lane in made:
-                group.create_task(lane.prepare())
+        await _together(lane.prepare() for lane in made)
         yield made
+
+
+async def _together(work: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Do all at once; the first error ends the others and is raised by itself."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for item in work:
+                group.create_task(item)
+    except* StellwerkError as errors:
+        raise errors.exceptions[0] from None
 
 
 async def _cable(cluster: VirtualCluster, topology: str, groups: Sequence[Sequence[str]]) -> None:
@@ -78,7 +87,5 @@ async def walk(made: Sequence[Lane], jobs: Sequence[Job], on_row: Callable[[Row]
             rows.append(row)
             on_row(row)
 
-    async with asyncio.TaskGroup() as group:
-        for lane in made:
-            group.create_task(work(lane))
+    await _together(work(lane) for lane in made)
     return rows
