@@ -135,7 +135,7 @@ def _choose(policy: CompiledPolicy, walk: Walk, candidates: list[Candidate]) -> 
         if chosen is None:
             skipped.append((name, problem))
     if chosen is None:
-        raise _no_pool(skipped, why, candidates[0][1] if candidates else walk.hops)
+        raise _no_pool(skipped, why, candidates[0][1] if candidates else walk.hops, tuple(walk.scores))
     pool, hops = chosen
     return Decision(pool, tuple([hop.step for hop in hops]), hops, tuple(rest), tuple(skipped), tuple(walk.scores))
 
@@ -148,14 +148,17 @@ def _demand(request: RequestView) -> int:
     return request.prompt_tokens + (request.max_tokens or 0)
 
 
-def _no_pool(skipped: list[tuple[str, str]], why: set[str], hops: tuple[Hop, ...]) -> NoPool:
+def _no_pool(
+    skipped: list[tuple[str, str]], why: set[str], hops: tuple[Hop, ...], scores: tuple[Scored, ...]
+) -> NoPool:
     details = "; ".join(f"{pool}: {problem}" for pool, problem in skipped)
     # The kind that says most: what waiting mends comes before what only another request mends.
     if "overloaded" in why:
-        return NoPool("overloaded", f"Every pool that could answer is full ({details}). Try again later.", hops)
+        return NoPool("overloaded", f"Every pool that could answer is full ({details}). Try again later.", hops, scores)
     if "unhealthy" in why:
-        return NoPool("unhealthy", f"No pool that could answer is healthy ({details}).", hops)
-    return NoPool("context", f"The request is too long ({details}). Shorten it, or ask for a shorter answer.", hops)
+        return NoPool("unhealthy", f"No pool that could answer is healthy ({details}).", hops, scores)
+    remedy = "Shorten it, or ask for a shorter answer."
+    return NoPool("context", f"The request is too long ({details}). {remedy}", hops, scores)
 
 
 __all__ = ["OVERRIDE_HEADER", "Decision", "NoPool", "Scored", "decide", "decide_async"]

@@ -68,21 +68,26 @@ class Decision:
 class NoPool(Exception):
     """No pool can take the request. `kind` is for programs, the text for people, `hops` how far it came.
 
+    `scores` belong to `ShareKeeper.observe` like those of a decision: leaving the refused out would bend the shares.
+
     HTTP status that suits: unknown_model 404, unhealthy 503, overloaded 429, context 400,
     override_refused 403, override_unknown 400.
     """
 
-    def __init__(self, kind: NoPoolKind, message: str, hops: tuple[Hop, ...] = ()) -> None:
+    def __init__(
+        self, kind: NoPoolKind, message: str, hops: tuple[Hop, ...] = (), scores: tuple[Scored, ...] = ()
+    ) -> None:
         super().__init__(message)
         self.kind: NoPoolKind = kind
         self.hops = hops
+        self.scores = scores
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """Something outside this process must be asked before the decision can go on.
 
-    `kind` "llm": ask `pool` with `turns` which of `labels` fits (see `stellwerk.serving.decision.ask.judge_body`).
+    `kind` "llm": ask `pool` with `turns` which of `labels` fits.
     `kind` "switchyard": run the algorithm of step `step` (see `stellwerk.serving.decision.switchyard`).
     """
 

@@ -10,8 +10,8 @@ import pytest
 from stellwerk.serving.decision.decide import decide
 from stellwerk.serving.decision.request import RequestView
 from stellwerk.serving.decision.shares import WINDOW, ShareKeeper
-from stellwerk.serving.decision.state import StateSnapshot
-from stellwerk.serving.decision.types import Scored
+from stellwerk.serving.decision.state import PoolState, StateSnapshot
+from stellwerk.serving.decision.types import NoPool, Scored
 from stellwerk.serving.policy.compiled import CompiledPolicy
 from stellwerk.serving.policy.load import load_policy
 from unit.serving.policy.policy_texts import POOLS, word_count
@@ -93,3 +93,12 @@ def test_a_restarted_keeper_goes_on_where_it_stopped() -> None:
     other = ShareKeeper(policy.policy)
     other.restore(keeper.recent())
     assert other.thresholds() == keeper.thresholds()
+
+
+def test_refused_requests_count_so_that_an_outage_does_not_bend_the_share() -> None:
+    policy = share_policy("{easy: 50%}")
+    state = StateSnapshot({"large": PoolState(ready=0)})
+    body = json.dumps({"messages": [{"role": "user", "content": "w " * 90}]}).encode()
+    with pytest.raises(NoPool) as caught:
+        decide(policy, RequestView("auto", body), state)
+    assert caught.value.scores[0].label == "hard"

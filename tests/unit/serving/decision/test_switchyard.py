@@ -1,13 +1,11 @@
-"""What a judge is asked and how its answer is read; and Switchyard's algorithms as steps."""
+"""Switchyard's algorithms as steps of a policy, run by the wheel."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 
 import pytest
 
-from stellwerk.serving.decision.ask import judge_body, judge_tokens, read_label
 from stellwerk.serving.decision.decide import decide_async
 from stellwerk.serving.decision.request import RequestView, Turn
 from stellwerk.serving.decision.state import StateSnapshot
@@ -22,63 +20,6 @@ TURNS = (
     Turn("assistant", "", asks_tool=True),
     Turn("tool", "3 tests failed"),
 )
-QUESTION = Question("llm", "judge", "ask", ("simple", "complex"), "complex", 1.0, "small", None, TURNS)
-
-
-def answer(text: object) -> bytes:
-    return json.dumps(
-        {"choices": [{"message": {"content": text}}], "usage": {"prompt_tokens": 7, "completion_tokens": 1}}
-    ).encode()
-
-
-def test_a_judge_sees_the_conversation_as_material_and_the_labels() -> None:
-    body = json.loads(judge_body(QUESTION, "engine-name"))
-    assert (body["model"], body["stream"], body["temperature"]) == ("engine-name", False, 0)
-    system, user = (message["content"] for message in body["messages"])
-    assert "simple, complex" in system
-    assert "secret system text" not in user
-    assert "ignore" not in user
-    assert user.count("</conversation>") == 1, "the conversation cannot end itself"
-    assert "tool: 3 tests failed" in user
-
-
-def test_an_own_instruction_gets_the_labels_where_it_wants_them() -> None:
-    own = Question("llm", "j", "a", ("x", "y"), "y", 1.0, "p", "Say {labels}!", TURNS)
-    assert json.loads(judge_body(own, "m"))["messages"][0]["content"] == "Say x, y!"
-    silent = Question("llm", "j", "a", ("x", "y"), "y", 1.0, "p", "Decide.", TURNS)
-    assert "exactly one of: x, y" in json.loads(judge_body(silent, "m"))["messages"][0]["content"]
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["simple", " Simple.\n", "**simple**", "<think>complex?</think> simple", [{"type": "text", "text": "simple"}]],
-)
-def test_a_label_is_found_in_the_answer(text: object) -> None:
-    assert read_label(QUESTION, answer(text)) == "simple"
-
-
-@pytest.mark.parametrize(
-    "raw",
-    [
-        b"",
-        b"{}",
-        b"[]",
-        answer("neither"),
-        answer("simple or complex"),
-        answer(None),
-        answer("simple-minded"),
-        b'{"choices": []}',
-    ],
-)
-def test_an_answer_without_one_label_is_no_answer(raw: bytes) -> None:
-    with pytest.raises(ValueError, match="judge"):
-        read_label(QUESTION, raw)
-
-
-def test_the_tokens_of_a_judge_are_counted() -> None:
-    assert judge_tokens(answer("simple")) == (7, 1)
-    assert judge_tokens(b"no") == (0, 0)
-    assert judge_tokens(b'{"usage": 3}') == (0, 0)
 
 
 def switchyard_policy(step: str) -> str:
