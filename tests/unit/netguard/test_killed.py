@@ -8,7 +8,9 @@ through. The faults live here, not in the product: the child replaces functions 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import shutil
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -131,43 +133,63 @@ def assert_old_or_new(machine: Machine, files: Any, live: Any, state: GuardState
         assert machine.live() == live
 
 
-@pytest.mark.parametrize("end", ["confirm", "revert"])
-def test_the_next_question_finishes_whatever_was_killed(fast_path: Path, end: str) -> None:
-    seen: set[GuardState] = set()
-    for machine, files, live in every_moment(fast_path, carry_out(end, from_hold=end == "revert")):
-        state = start.status(old(plans.guarded(machine))).state
+def test_whatever_is_killed_the_next_question_or_the_next_boot_finishes(fast_path: Path) -> None:
+    seen: set[tuple[GuardState, GuardState]] = set()
+    for machine, files, live in every_moment(fast_path, carry_out("confirm")):
+        rebooted = boot_a_twin(machine, files)
+        state = start.status(plans.guarded(machine)).state
         assert_old_or_new(machine, files, live, state)
         assert start.status(plans.guarded(machine)).state is state
-        seen.add(state)
-    assert seen == ({GuardState.CONFIRMED, GuardState.REVERTED} if end == "confirm" else {GuardState.REVERTED})
+        seen.add((state, rebooted))
+    both = {GuardState.CONFIRMED, GuardState.REVERTED}
+    assert both == {state for state, _ in seen} and both <= {rebooted for _, rebooted in seen}
 
 
-def old(guarded: Guarded) -> Guarded:
-    """A request that was only written down counts as dead after a minute; tests do not wait for it."""
-    for path in guarded.layout.guard.glob("*/journal.jsonl"):
-        path.write_text(path.read_text().replace('"event":"created"', '"event":"made"'))
-    return guarded
+def boot_a_twin(machine: Machine, files: Any) -> GuardState:
+    """The same moment as a power cut: what the boot makes of a copy of the machine."""
+    shutil.copytree(machine.root.parent, machine.root.parent.with_name("twin"), symlinks=True)
+    twin = Machine(machine.root.parent.with_name("twin") / "root")
+    promised = last_status(plans.guarded(twin).layout).state
+    twin.boot()
+    if "stellwerk-restore.service" in twin.live()["enabled"]:
+        state = start.boot_restore(plans.guarded(twin)).state
+    else:
+        state = promised
+        assert state in (GuardState.CONFIRMED, GuardState.PREPARING, GuardState.IDLE), "nothing may have changed yet"
+    expected = plans.new_tree(files) if state is GuardState.CONFIRMED else files
+    unit = "stellwerk-restore.service"
+    assert {name: file for name, file in twin.tree().items() if unit not in name} == expected
+    twin(["netplan", "apply"])
+    wanted = "10.0.1.1/24" if state is GuardState.CONFIRMED else "10.9.0.1/24"
+    assert twin.live()["devices"]["fab0"][2] == [(wanted, False)]
+    shutil.rmtree(twin.root.parent)
+    return state
 
 
-def test_the_boot_after_a_power_cut_finds_the_old_or_the_new_files(fast_path: Path) -> None:
-    seen: set[GuardState] = set()
-    for machine, files, _ in every_moment(fast_path, carry_out("confirm")):
-        promised = last_status(plans.guarded(machine).layout).state
-        machine.boot()
-        if "stellwerk-restore.service" in machine.live()["enabled"]:
-            state = start.boot_restore(plans.guarded(machine)).state
-            expected = plans.new_tree(files) if state is GuardState.CONFIRMED else files
-        else:
-            state = promised
-            expected = plans.new_tree(files) if state is GuardState.CONFIRMED else files
-            assert state in (GuardState.CONFIRMED, GuardState.PREPARING, GuardState.IDLE)
-        seen.add(state)
-        unit = "stellwerk-restore.service"
-        assert {name: file for name, file in machine.tree().items() if unit not in name} == expected
-        machine(["netplan", "apply"])
-        wanted = "10.0.1.1/24" if state is GuardState.CONFIRMED else "10.9.0.1/24"
-        assert machine.live()["devices"]["fab0"][2] == [(wanted, False)]
-    assert {GuardState.CONFIRMED, GuardState.REVERTED} <= seen
+def test_a_revert_that_is_killed_is_finished_by_the_next_question(fast_path: Path) -> None:
+    for machine, files, live in every_moment(fast_path, carry_out("revert", from_hold=True)):
+        state = start.status(plans.guarded(machine)).state
+        assert state is GuardState.REVERTED
+        assert_old_or_new(machine, files, live, state)
+
+
+@pytest.mark.parametrize(
+    ("age_s", "same_boot", "left_alone"), [(1.0, True, True), (61.0, True, False), (1.0, False, False)]
+)
+def test_a_change_that_is_just_being_started_is_left_alone(
+    tmp_path: Path, age_s: float, same_boot: bool, left_alone: bool
+) -> None:
+    machine = plans.prepared(tmp_path)
+    transaction = open_transaction(machine, plans.request())
+    transaction.journal.append("created")
+    text = transaction.journal.path.read_text()
+    written = json.loads(text)
+    written["since_boot_s"] -= age_s
+    if not same_boot:
+        written["boot"] = "another"
+    transaction.journal.path.write_text(json.dumps(written) + "\n")
+    state = start.status(plans.guarded(machine)).state
+    assert state is (GuardState.IDLE if left_alone else GuardState.REVERTED)
 
 
 def ask(guarded: Guarded, _killer: Killer) -> None:
