@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,8 @@ async def test_running_streams_finish_on_the_old_policy(yard: Yard) -> None:
 
 
 async def test_200_streams_survive_reloads_to_broken_and_to_good_files(yard: Yard, tmp_path: Path) -> None:
-    engine, port = await yard.engine(STREAMING)
+    slow = SimulatedSettings(model="tiny", ttft_s=0.001, rate=1, answer_tokens=12, batch=256)
+    engine, port = await yard.engine(slow)
     path = tmp_path / "policy.yaml"
     path.write_text(policy(port, pool=WIDE))
     gateway = await yard.gateway(path.read_text(), policy_path=path)
@@ -46,6 +48,7 @@ async def test_200_streams_survive_reloads_to_broken_and_to_good_files(yard: Yar
     await gateway.reload_text(policy(port, pool=WIDE + "\n    max_waiting: 1"))
     assert gateway.deployment.version == 2
     assert gateway.last_reload_error is None
+    engine.settings = replace(slow, rate=200)
     answers = await asyncio.gather(*running)
     assert all(answer.complete and answer.events[-1] == "[DONE]" for answer in answers)
     assert gateway.counters.reloads == {"refused": 5, "accepted": 1}

@@ -19,9 +19,10 @@ from stellwerk.serving.gateway.deployment import DeployError, Route
 from stellwerk.serving.gateway.dialect import DIALECTS, OPENAI, error_body
 from stellwerk.serving.gateway.exchange import Exchange
 from stellwerk.serving.gateway.health import HealthMonitor
+from stellwerk.serving.gateway.http.connection import ServerConnection
 from stellwerk.serving.gateway.http.message import HttpError, HttpLimits, Request
 from stellwerk.serving.gateway.http.parse import best_parser, parse_pure
-from stellwerk.serving.gateway.http.server import HttpServer, ServerConnection
+from stellwerk.serving.gateway.http.server import HttpServer
 from stellwerk.serving.gateway.http.status import status_line
 from stellwerk.serving.gateway.judge import ask_judge
 from stellwerk.serving.gateway.keys import KeyRing, KeysError
@@ -91,14 +92,14 @@ class Gateway:
     # --- requests -------------------------------------------------------------------------------------------------
 
     def accept(self, connection: ServerConnection, request: Request) -> HttpError | None:
-        """Judge a request by its head (see http.server.Handler)."""
+        """Judge a request by its head (see http.connection.Handler)."""
         verdict = self._admission.judge(request.head, connection.local_host)
         if verdict.caller is not None:
             request.caller = verdict.caller.name
         return verdict.refusal
 
     def answer(self, connection: ServerConnection, request: Request) -> None:
-        """A request is complete (see http.server.Handler)."""
+        """A request is complete (see http.connection.Handler)."""
         unverified = self._admission.judge(request.head, connection.local_host).unverified
         if unverified is not None:
             self.spawn(self._verified(connection, request, unverified))
@@ -125,7 +126,7 @@ class Gateway:
         self.answer(connection, request)
 
     def refuse(self, connection: ServerConnection, request: Request | None, error: HttpError) -> None:
-        """Write a refusal (see http.server.Handler)."""
+        """Write a refusal (see http.connection.Handler)."""
         self.counters.refused[error.code] += 1
         dialect = DIALECTS.get(request.head.path, OPENAI) if request is not None else OPENAI
         lines = b"www-authenticate: Bearer\r\n" if error.status == 401 else b""

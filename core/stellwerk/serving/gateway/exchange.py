@@ -23,9 +23,9 @@ from stellwerk.serving.gateway.upstream import UpstreamConnection, connect, take
 if TYPE_CHECKING:
     from stellwerk.serving.gateway.app import Gateway
     from stellwerk.serving.gateway.deployment import Deployment, Route
+    from stellwerk.serving.gateway.http.connection import ServerConnection
     from stellwerk.serving.gateway.http.message import Request
     from stellwerk.serving.gateway.http.response import ResponseHead
-    from stellwerk.serving.gateway.http.server import ServerConnection
     from stellwerk.serving.gateway.pool import Pool
     from stellwerk.serving.gateway.replica import Replica
 

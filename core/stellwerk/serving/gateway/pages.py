@@ -19,8 +19,8 @@ from stellwerk.serving.policy.errors import PolicyErrors
 
 if TYPE_CHECKING:
     from stellwerk.serving.gateway.app import Gateway
+    from stellwerk.serving.gateway.http.connection import ServerConnection
     from stellwerk.serving.gateway.http.message import Request
-    from stellwerk.serving.gateway.http.server import ServerConnection
 
 _PROMETHEUS = b"text/plain; version=0.0.4; charset=utf-8"
 

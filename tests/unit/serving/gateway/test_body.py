@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stellwerk.serving.gateway.body import BodyError, replace_model, scan_body
@@ -20,6 +20,7 @@ _JSON = st.recursive(
 _INDENTS = st.sampled_from([None, 0, 2])
 
 
+@settings(max_examples=60)
 @given(st.dictionaries(st.text(max_size=8), _JSON, max_size=6), st.text(max_size=12), _INDENTS, st.booleans())
 def test_the_spliced_body_reads_as_the_original_with_another_model(
     rest: dict[str, object], model: str, indent: int | None, ascii_only: bool
@@ -35,6 +36,7 @@ def test_the_spliced_body_reads_as_the_original_with_another_model(
     assert len(changed) - len(body) == sum(6 - (end - start) for start, end in scan.spans)
 
 
+@settings(max_examples=60)
 @given(st.dictionaries(st.text(max_size=8), _JSON, max_size=6), st.integers(0, 400))
 def test_a_body_that_breaks_off_is_an_error_and_never_a_crash(rest: dict[str, object], cut: int) -> None:
     body = json.dumps({"first": 1, **rest, "model": "m"}).encode()

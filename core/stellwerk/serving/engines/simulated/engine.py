@@ -10,8 +10,9 @@ from stellwerk.serving.engines.simulated import answers
 from stellwerk.serving.engines.simulated.calls import APIS, Call, CallError, read_call
 from stellwerk.serving.engines.simulated.settings import Fault, SimulatedSettings, parse_fault
 from stellwerk.serving.gateway.http.chunked import LAST_CHUNK, encode_chunk
+from stellwerk.serving.gateway.http.connection import ServerConnection
 from stellwerk.serving.gateway.http.message import HttpError, HttpLimits, Request
-from stellwerk.serving.gateway.http.server import HttpServer, ServerConnection
+from stellwerk.serving.gateway.http.server import HttpServer
 
 FAULT_HEADER = b"x-simulated-fault"
 _LABEL = b"x-simulated: true\r\n"
@@ -45,7 +46,7 @@ class SimulatedEngine:
         await self.server.drain(0)
         await self.server.stop()
 
-    # --- http.server.Handler --------------------------------------------------------------------------------------
+    # --- http.connection.Handler --------------------------------------------------------------------------------------
 
     def accept(self, connection: ServerConnection, request: Request) -> HttpError | None:
         return None
@@ -163,7 +164,7 @@ class Job:
         self._over = False
         connection.exchange = self
 
-    # --- http.server.Exchange -------------------------------------------------------------------------------------
+    # --- http.connection.Exchange -------------------------------------------------------------------------------------
 
     def client_gone(self) -> None:
         if not self._over:

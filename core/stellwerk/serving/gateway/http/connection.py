@@ -1,0 +1,378 @@
+"""One client connection: HTTP/1.1 without a task per request.
+
+A handler is told about complete requests and answers through the connection. Everything that a client can make large
+or slow is bounded here: heads, bodies, bytes read ahead, connections, and the time each of them may take.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import select
+from time import monotonic
+from typing import TYPE_CHECKING, Protocol, cast
+
+from stellwerk.serving.gateway.http.chunked import ChunkError, ChunkReader
+from stellwerk.serving.gateway.http.message import HttpError, Request, bad_request
+from stellwerk.serving.gateway.http.status import CONTINUE, answer_head
+
+if TYPE_CHECKING:
+    from stellwerk.serving.gateway.http.server import HttpServer
+
+_LINGER_S = 2.0  # how long a refused sender may go on before the connection is cut
+
+
+class Exchange(Protocol):
+    """What is going on over a connection, as far as the connection must tell it something."""
+
+    def client_gone(self) -> None:
+        """The client has left, or was cut off."""
+
+    def client_paused(self) -> None:
+        """The client does not take what is written: stop producing."""
+
+    def client_resumed(self) -> None:
+        """Go on."""
+
+
+class Handler(Protocol):
+    """Who answers. Both calls must not raise; a refusal before the body is an HttpError."""
+
+    def accept(self, connection: ServerConnection, request: Request) -> HttpError | None:
+        """Judge a request by its head, before its body is read. `request.body` is empty."""
+
+    def answer(self, connection: ServerConnection, request: Request) -> None:
+        """Answer a complete request, now or later, ending with `connection.finish()`."""
+
+    def refuse(self, connection: ServerConnection, request: Request | None, error: HttpError) -> None:
+        """Write the answer to a request that never was one. The connection closes afterwards if `error.close`."""
+
+
+class ServerConnection(asyncio.Protocol):
+    """One client. Reads a request, hands it over, and reads on when it has been answered."""
+
+    __slots__ = (
+        "_ahead",
+        "_body",
+        "_chunks",
+        "_claimed",
+        "_closing",
+        "_discarding",
+        "_head",
+        "_held_back",
+        "_inside",
+        "_missing",
+        "_received",
+        "_server",
+        "deadline_s",
+        "exchange",
+        "local_host",
+        "paused",
+        "request",
+        "transport",
+        "writing_since_s",
+    )
+
+    transport: asyncio.Transport
+
+    def __init__(self, server: HttpServer) -> None:
+        self._server = server
+        self.local_host = ""
+        self.request: Request | None = None  # being answered
+        self.exchange: Exchange | None = None
+        self.paused = False
+        self.writing_since_s = 0.0
+        self.deadline_s = 0.0
+        self._ahead = bytearray()  # arrived while a request is being answered
+        self._head = bytearray()  # the start of a head
+        self._body: list[bytes] = []
+        self._received: Request | None = None  # head complete, body not
+        self._missing = 0
+        self._chunks: ChunkReader | None = None
+        self._claimed = 0  # share of the memory budget, given back when the request is answered
+        self._closing = False
+        self._discarding = False
+        self._inside = False
+        self._held_back = False  # reading is paused: the client has sent too much ahead
+
+    # --- asyncio --------------------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast("asyncio.Transport", transport)  # uvloop has a class of its own
+        local = self.transport.get_extra_info("sockname")
+        if isinstance(local, tuple):
+            self.local_host = f"[{local[0]}]" if ":" in local[0] else str(local[0])
+        self._server.opened(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._closing = True
+        self._drop_body()
+        self._release()
+        self._server.closed(self)
+        exchange, self.exchange = self.exchange, None
+        self.request = None
+        if exchange is not None:
+            exchange.client_gone()
+
+    def eof_received(self) -> bool | None:
+        # A client that closes its sending side is taken to have left: the answer would cost tokens for nobody.
+        return None
+
+    def pause_writing(self) -> None:
+        self.paused = True
+        self.writing_since_s = monotonic()
+        if self.exchange is not None:
+            self.exchange.client_paused()
+
+    def resume_writing(self) -> None:
+        self.paused = False
+        if self.exchange is not None:
+            self.exchange.client_resumed()
+
+    def data_received(self, data: bytes) -> None:
+        if self.request is not None:
+            self._keep_ahead(data)
+        elif self._discarding or self._closing:
+            return
+        else:
+            self._read(data)
+
+    def _keep_ahead(self, data: bytes) -> None:
+        self._ahead += data
+        if len(self._ahead) > self._server.limits.pending_bytes and not self._held_back:
+            self._held_back = True
+            self.transport.pause_reading()
+
+    # --- reading --------------------------------------------------------------------------------------------------
+
+    def _read(self, data: bytes) -> None:
+        """Cut `data` into requests until one is being answered. Answers given at once do not nest."""
+        self._inside = True
+        try:
+            while data:
+                data = self._read_one(data)
+                if self.request is not None:
+                    if data:
+                        self._keep_ahead(data)
+                    break
+                if self._closing or self._discarding:
+                    break
+        except HttpError as error:
+            self.refuse(error)
+        finally:
+            self._inside = False
+
+    def _read_one(self, data: bytes) -> bytes:
+        """Use up the start of `data`; what is left belongs to the next request."""
+        if self._received is not None:
+            return self._read_body(data)
+        server = self._server
+        if self._head:
+            searched = max(0, len(self._head) - 3)
+            self._head += data
+            end = self._head.find(b"\r\n\r\n", searched)
+            data = b"" if end < 0 else bytes(self._head)
+        else:
+            # An empty line before a request is skipped (RFC 9112, 2.2): some clients end a body with one.
+            if data.startswith(b"\r\n"):
+                return data[2:]
+            end = data.find(b"\r\n\r\n")
+            if end < 0:
+                self._head += data
+                self.deadline_s = monotonic() + server.limits.head_timeout_s
+        if end < 0:
+            if len(self._head) > server.limits.head_bytes:
+                raise HttpError(431, "head_too_large", "The request head is too large.")
+            return b""
+        if end > server.limits.head_bytes:
+            raise HttpError(431, "head_too_large", "The request head is too large.")
+        if self._head:
+            self._head = bytearray()
+        head, length = server.heads.parse(data[:end], server.limits.header_count)
+        request = Request(head, length)
+        request.received_s = monotonic()
+        return self._begin(request, data, end + 4)
+
+    def _begin(self, request: Request, data: bytes, start: int) -> bytes:
+        length = request.content_length
+        refusal = self._server.handler.accept(self, request)
+        if refusal is not None:
+            self._received = request
+            close = refusal.close or length != 0
+            raise HttpError(refusal.status, refusal.code, refusal.message, close=close)
+        if length is not None:
+            if length > self._server.limits.body_bytes:
+                self._received = request
+                raise self._too_large()
+            end = start + length
+            if end <= len(data):
+                if length:
+                    request.body = data[start:end]
+                self._answer(request)
+                return data[end:]
+        self._received = request
+        self.deadline_s = request.received_s + self._server.limits.body_timeout_s
+        if length is None:
+            self._chunks = ChunkReader()
+            self._missing = 0
+        else:
+            self._missing = length
+            self._claim(length)
+            self.deadline_s += length / self._server.limits.body_rate
+        if request.head.expects_continue and start == len(data):
+            self.transport.write(CONTINUE)
+        return data[start:]
+
+    def _read_body(self, data: bytes) -> bytes:
+        request = self._received
+        assert request is not None
+        if self._chunks is None:
+            size = len(data)
+            if size < self._missing:
+                self._body.append(data)
+                self._missing -= size
+                return b""
+            self._body.append(data[: self._missing])
+            rest = data[self._missing :]
+        else:
+            rest = self._read_chunks(self._chunks, data)
+            if not self._chunks.ended:
+                return b""
+        request.body = b"".join(self._body)
+        self._drop_body()
+        self._answer(request)
+        return rest
+
+    def _read_chunks(self, chunks: ChunkReader, data: bytes) -> bytes:
+        try:
+            payload, rest = chunks.feed(data)
+        except ChunkError as error:
+            raise bad_request(f"The body is not properly chunked: {error}.") from error
+        if payload:
+            self._claim(len(payload))
+            self._missing += len(payload)  # received so far
+            self._body.append(payload)
+            if self._missing > self._server.limits.body_bytes:
+                raise self._too_large()
+            self.deadline_s += len(payload) / self._server.limits.body_rate
+        return rest
+
+    def _too_large(self) -> HttpError:
+        limit = self._server.limits.body_bytes
+        return HttpError(413, "body_too_large", f"The body is larger than the {limit} bytes accepted here.")
+
+    def _claim(self, size: int) -> None:
+        self._claimed += size
+        self._server.claim_body(size)
+
+    def _release(self) -> None:
+        if self._claimed:
+            self._server.release_body(self._claimed)
+            self._claimed = 0
+
+    def _drop_body(self) -> None:
+        self._received = None
+        self._body = []
+        self._chunks = None
+        self._missing = 0
+
+    def _answer(self, request: Request) -> None:
+        self.request = request
+        self.deadline_s = 0.0
+        self._server.handler.answer(self, request)
+
+    def refuse(self, error: HttpError) -> None:
+        """Answer what arrived with an error, and close if `error.close`."""
+        request = self._received
+        unread = request is not None and request.content_length != 0
+        self._drop_body()
+        self._release()
+        self.request = request
+        self._discarding = error.close
+        self._server.handler.refuse(self, request, error)
+        self.request = None
+        if error.close:
+            self._linger(unread or len(self._head) > 0)
+
+    def _linger(self, unread: bool) -> None:
+        """Close so that the answer arrives: closing with unread input makes the kernel reset the connection."""
+        if unread and self.transport.can_write_eof():
+            self.transport.write_eof()
+            self._discarding = True
+            self.deadline_s = monotonic() + _LINGER_S
+        else:
+            self.close()
+
+    # --- answering ------------------------------------------------------------------------------------------------
+
+    def respond(
+        self,
+        status: int,
+        body: bytes,
+        content_type: bytes = b"application/json",
+        lines: bytes = b"",
+    ) -> None:
+        """Write one whole answer and finish. For HEAD the body stays away. `lines`: more header lines."""
+        request = self.request
+        keep_alive = request is not None and request.keep_alive and not self._discarding
+        head = answer_head(status, content_type, len(body), keep_alive, lines)
+        if request is not None and request.head.method == b"HEAD":
+            body = b""
+        self.transport.write(head + body)
+        if not self._discarding:
+            self.finish()
+
+    def finish(self) -> None:
+        """The answer is complete: read the next request, or close."""
+        request = self.request
+        self.request = None
+        self.exchange = None
+        if self._claimed:
+            self._release()
+        if request is None or not request.keep_alive or self._server.draining:
+            self.close()
+            return
+        self.deadline_s = monotonic() + self._server.limits.idle_timeout_s
+        if self._ahead and not self._inside:
+            data = bytes(self._ahead)
+            self._ahead.clear()
+            if self._held_back:
+                self._held_back = False
+                self.transport.resume_reading()
+            self._read(data)
+
+    def close(self) -> None:
+        """Close after what is written has gone out."""
+        self._closing = True
+        self.deadline_s = monotonic() + self._server.limits.write_timeout_s
+        self.transport.close()
+
+    def abort(self) -> None:
+        """Close now; what is written may be lost. For an answer that must not look complete."""
+        self._closing = True
+        self.transport.abort()
+
+    def expire(self, now_s: float) -> None:
+        """Called now and then: is something overdue?"""
+        unread = self.paused and now_s - self.writing_since_s > self._server.limits.write_timeout_s
+        if unread or (self._held_back and self._hung_up()):
+            self.abort()
+        elif self.deadline_s and now_s > self.deadline_s:
+            self._overdue()
+
+    def _hung_up(self) -> bool:
+        """While reading is paused the event loop does not see a client leave; the kernel does."""
+        raw = self.transport.get_extra_info("socket")
+        if raw is None or not hasattr(select, "poll"):
+            return False
+        look = select.poll()
+        look.register(raw.fileno(), getattr(select, "POLLRDHUP", 0))
+        return bool(look.poll(0))
+
+    def _overdue(self) -> None:
+        self.deadline_s = 0.0
+        if self._discarding or self._closing:
+            self.transport.abort()
+        elif self._received is not None or self._head:
+            self.refuse(HttpError(408, "timeout", "The request took too long to arrive."))
+        else:
+            self.close()

@@ -1,0 +1,208 @@
+"""Keys, hosts and origins: who gets in, and what is never said or stored."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import stat
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from engine.serving.kit import Wire, Yard, chat, policy, request, until
+from stellwerk.serving.gateway.deployment import DeployError
+from stellwerk.serving.gateway.keys import create_key, load_keys, revoke_key
+
+KEYS = "gateway: {require_keys: true}"
+
+
+async def test_keys_cover_every_path_but_health(yard: Yard, tmp_path: Path) -> None:
+    path = tmp_path / "keys.json"
+    key = create_key(path, "team-a")
+    _, port = await yard.engine()
+    await yard.gateway(policy(port, gateway=KEYS), keys_path=str(path))
+    for refused in ("/v1/models", "/ready", "/metrics", "/stellwerk/stats", "/nowhere"):
+        answer = await yard.get(refused)
+        assert answer.status == 401, refused
+        assert answer.headers["www-authenticate"] == "Bearer"
+    assert (await yard.ask()).status == 401
+    assert (await yard.ask("/v1/messages")).json()["type"] == "error"
+    assert (await yard.get("/health")).status == 200
+    assert (await yard.ask(authorization=f"Bearer {key}")).status == 200
+    assert (await yard.ask(x_api_key=key)).status == 200
+    assert (await yard.ask(authorization=f"Bearer {key[:-1]}x")).status == 401
+    assert (await yard.ask(authorization="Bearer sk-nothing")).status == 401
+    assert (await yard.ask(authorization=f"Basic {key}")).status == 401
+
+
+async def test_a_revoked_key_is_worthless_within_seconds(yard: Yard, tmp_path: Path) -> None:
+    path = tmp_path / "keys.json"
+    key, other = create_key(path, "team-a"), create_key(path, "team-b")
+    _, port = await yard.engine()
+    gateway = await yard.gateway(policy(port, gateway=KEYS), keys_path=str(path))
+    assert (await yard.ask(authorization=f"Bearer {key}")).status == 200
+    epoch = gateway._keys.epoch
+    revoke_key(path, "team-a")
+    await until(lambda: gateway._keys.epoch is not epoch)
+    assert (await yard.ask(authorization=f"Bearer {key}")).status == 401
+    assert (await yard.ask(authorization=f"Bearer {other}")).status == 200
+
+
+async def test_the_key_file_holds_no_key_and_is_for_its_owner_alone(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "keys.json"
+    key = create_key(path, "team-a")
+    assert key.rpartition("-")[2] not in path.read_text()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [entry.name for entry in load_keys(path)] == ["team-a"]
+
+
+async def test_guessing_secrets_is_slowed_down(yard: Yard, tmp_path: Path) -> None:
+    path = tmp_path / "keys.json"
+    key = create_key(path, "team-a")
+    _, port = await yard.engine()
+    gateway = await yard.gateway(policy(port, gateway=KEYS), keys_path=str(path))
+    stem = key[:12]
+    for number in range(7):
+        wrong = stem + f"{number:043d}"
+        assert (await yard.ask(authorization=f"Bearer {wrong}")).status == 401
+    # Only the first five were worth a hash.
+    assert len(gateway._keys._known) == 5
+
+
+async def test_keys_that_are_required_and_missing_stop_the_start(yard: Yard, tmp_path: Path) -> None:
+    _, port = await yard.engine()
+    with pytest.raises(DeployError, match="stellwerk key create"):
+        await yard.gateway(policy(port, gateway=KEYS), keys_path=str(tmp_path / "none.json"))
+
+
+async def test_changing_the_policy_needs_an_admin_key_where_there_are_keys(yard: Yard, tmp_path: Path) -> None:
+    path = tmp_path / "keys.json"
+    user, admin = create_key(path, "user"), create_key(path, "boss", admin=True)
+    _, port = await yard.engine()
+    text = policy(port, gateway=KEYS)
+    await yard.gateway(text, keys_path=str(path))
+    assert (await yard.ask("/stellwerk/reload", text.encode(), authorization=f"Bearer {user}")).status == 403
+    assert (await yard.ask("/stellwerk/reload", text.encode(), authorization=f"Bearer {admin}")).status == 200
+
+
+async def test_the_policy_sees_the_name_of_the_key(yard: Yard, tmp_path: Path) -> None:
+    path = tmp_path / "keys.json"
+    vip, other = create_key(path, "vip"), create_key(path, "other")
+    _, port = await yard.engine()
+    text = f"""version: 1
+models: {{auto: who}}
+pools:
+  small: {{model: tiny, replicas: [{{url: "http://127.0.0.1:{port}/v1"}}]}}
+  large: {{model: tiny, replicas: [{{url: "http://127.0.0.1:{port}/v1"}}]}}
+steps:
+  who: {{when: [{{if: {{api_key: vip}}, to: large}}], else: small}}
+gateway: {{require_keys: true, override: [vip]}}
+"""
+    await yard.gateway(text, keys_path=str(path))
+    assert (await yard.ask(authorization=f"Bearer {vip}")).headers["x-stellwerk-pool"] == "large"
+    assert (await yard.ask(authorization=f"Bearer {other}")).headers["x-stellwerk-pool"] == "small"
+    answer = await yard.ask(authorization=f"Bearer {vip}", x_stellwerk_pool="small")
+    assert answer.headers["x-stellwerk-pool"] == "small"
+    assert (await yard.ask(authorization=f"Bearer {other}", x_stellwerk_pool="large")).status == 403
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("localhost", 200), ("LOCALHOST:1234", 200), ("127.0.0.1:80", 200), ("[::1]:80", 200), ("evil.example", 421),
+     ("localhost.evil.example", 421), ("127.0.0.1.evil.example", 421), ("", 421), ("a b", 421), ("10.0.0.1", 421),
+     ("gate.example:8080", 200)],
+)  # fmt: skip
+async def test_only_known_hosts_are_answered(yard: Yard, host: str, status: int) -> None:
+    _, port = await yard.engine()
+    await yard.gateway(policy(port, gateway="gateway: {allowed_hosts: [gate.example]}"))
+    assert (await yard.get("/v1/models", host=host)).status == status
+
+
+async def test_web_pages_are_refused_unless_allowed(yard: Yard) -> None:
+    _, port = await yard.engine()
+    await yard.gateway(policy(port, gateway='gateway: {allowed_origins: ["https://app.example"]}'))
+    refused = await yard.ask(origin="https://evil.example")
+    assert refused.status == 403
+    assert "access-control-allow-origin" not in refused.headers
+    assert (await yard.ask(origin="null")).status == 403
+    allowed = await yard.ask(origin="https://app.example")
+    assert allowed.status == 200
+    assert allowed.headers["access-control-allow-origin"] == "https://app.example"
+    preflight = await yard.ask(
+        body=b"", method="OPTIONS", origin="https://app.example", access_control_request_method="POST"
+    )
+    assert preflight.status == 204
+    assert "authorization" in preflight.headers["access-control-allow-headers"]
+    listed = await yard.get("/v1/models", origin="https://app.example")
+    assert listed.headers["access-control-allow-origin"] == "https://app.example"
+
+
+async def test_the_log_has_one_line_per_request_and_no_secret_or_prompt(yard: Yard, tmp_path: Path) -> None:
+    keys, log = tmp_path / "keys.json", tmp_path / "log.jsonl"
+    key = create_key(keys, "team-a")
+    _, port = await yard.engine()
+    gateway = await yard.gateway(policy(port, gateway=KEYS), keys_path=str(keys), log_path=str(log))
+    await yard.ask(body=chat("a very private prompt"), authorization=f"Bearer {key}")
+    await yard.ask(body=chat("a very private prompt", stream=True), authorization=f"Bearer {key}")
+    await gateway.stop(0)
+    text = log.read_text()
+    lines = [line for line in text.splitlines() if '"api"' in line]
+    assert len(lines) == 2
+    assert '"key":"team-a"' in lines[0]
+    assert "private" not in text
+    assert key not in text
+    assert key.rpartition("-")[2] not in text
+
+
+async def test_prompts_are_logged_when_the_policy_asks_for_it(yard: Yard, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    _, port = await yard.engine()
+    gateway = await yard.gateway(policy(port, gateway="gateway: {log_prompts: true}"), log_path=str(log))
+    await yard.ask(body=chat("a public prompt"))
+    await gateway.stop(0)
+    assert '"prompt":"a public prompt"' in log.read_text()
+
+
+def _certificate(path: Path) -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(
+            x509.SubjectAlternativeName([x509.DNSName("localhost"), x509.IPAddress(ip_address("127.0.0.1"))]), False
+        )
+        .sign(key, hashes.SHA256())
+    )
+    path.with_suffix(".crt").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    path.with_suffix(".key").write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+
+
+async def test_tls_with_a_given_certificate(yard: Yard, tmp_path: Path) -> None:
+    _certificate(tmp_path / "gate")
+    _, port = await yard.engine()
+    await yard.gateway(policy(port), tls_cert=str(tmp_path / "gate.crt"), tls_key=str(tmp_path / "gate.key"))
+    context = ssl.create_default_context(cafile=str(tmp_path / "gate.crt"))
+    reader, writer = await asyncio.open_connection("127.0.0.1", yard.port, ssl=context, server_hostname="localhost")
+    wire = Wire(reader, writer)
+    await wire.send(request("/v1/chat/completions", chat(stream=True)))
+    assert (await wire.answer()).events[-1] == "[DONE]"
+    await wire.close()
+    plain = await Wire.open(yard.port)
+    await plain.send(request("/v1/models", b"", method="GET"))
+    assert not (await plain.reader.read()).startswith(b"HTTP/1.1 200")
+    await plain.close()
