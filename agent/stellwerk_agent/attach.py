@@ -8,6 +8,7 @@ import re
 import selectors
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -26,6 +27,7 @@ EXIT_LOST = 69  # the daemon ended while we were attached
 START_LIMIT_S = 30.0
 HELLO_LIMIT_S = 15.0
 STOP_LIMIT_S = 15.0
+HANG_UP_LIMIT_S = 10.0
 BUFFER_BYTES = 256 * 1024
 
 
@@ -77,7 +79,7 @@ def reach_daemon(options: Options, me: selfrun.Self, own_hash: str) -> socket.so
             if hello is not None:
                 _refuse_newer(hello)
             # A daemon that does not answer within the limit is replaced like an old one.
-            end_daemon(connection, options, hello, own_hash)
+            end_daemon(connection, options, own_hash)
         start_daemon(options, me)
         connection = paths.connect(path)
         if connection is None or greet(connection) is None:
@@ -128,8 +130,9 @@ def version_key(version: str) -> tuple[tuple[int, ...], bool]:
     return numbers, not re.match(r"[-._]?(a|b|c|rc|dev|alpha|beta)", rest)
 
 
-def end_daemon(connection: socket.socket, options: Options, hello: dict[str, Any] | None, own_hash: str) -> None:
+def end_daemon(connection: socket.socket, options: Options, own_hash: str) -> None:
     """Ask the running daemon to stop and wait until its lock is free; one that does not listen is ended."""
+    pid = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))[0]
     try:
         connection.settimeout(5.0)
         _ask(connection, "agent.stop", {"by": own_hash})
@@ -139,9 +142,8 @@ def end_daemon(connection: socket.socket, options: Options, hello: dict[str, Any
         connection.close()
     if _wait_for_lock(options.state_dir, STOP_LIMIT_S):
         return
-    pid = hello.get("pid") if hello else None
-    if isinstance(pid, int) and pid > 1:
-        os.kill(pid, signal.SIGKILL)
+    if pid > 1:
+        os.kill(pid, signal.SIGKILL)  # it holds the lock still, so the number is its own
     if not _wait_for_lock(options.state_dir, 5.0):
         raise StellwerkError("the agent that runs here does not end", remedy="end it on the machine, or reboot it")
 
@@ -214,47 +216,72 @@ def last_words(state_dir: Path) -> str:
 
 
 def bridge(connection: socket.socket) -> int:
-    """Carry bytes both ways until one side ends. Buffers are bounded: a side that does not read stops the other."""
-    out = 1
-    to_daemon, to_desktop = bytearray(), bytearray()
-    reading = True
+    """Carry bytes both ways until one side ends; gives the exit code."""
     connection.setblocking(False)
-    for descriptor in (0, out):
+    for descriptor in (0, 1):
         os.set_blocking(descriptor, False)
     # poll, not epoll: stdin and stdout may be plain files in a script.
     with selectors.PollSelector() as selector:
+        return Bridge(connection, selector).run()
+
+
+class Bridge:
+    """Both directions with bounded buffers: a side that does not read stops the other."""
+
+    def __init__(self, connection: socket.socket, selector: selectors.BaseSelector) -> None:
+        self._connection = connection
+        self._selector = selector
+        self._to_daemon = bytearray()
+        self._to_desktop = bytearray()
+        self._gone_at: float | None = None  # when the desktop closed its side
+
+    def run(self) -> int:
+        """Carry until the end."""
         while True:
-            _watch(selector, 0, selectors.EVENT_READ if reading and len(to_daemon) < BUFFER_BYTES else 0)
-            _watch(selector, out, selectors.EVENT_WRITE if to_desktop else 0)
-            _watch(
-                selector,
-                connection.fileno(),
-                (selectors.EVENT_READ if len(to_desktop) < BUFFER_BYTES else 0)
-                | (selectors.EVENT_WRITE if to_daemon else 0),
-            )
-            for key, events in selector.select():
+            self._watch_what_can_move()
+            patience_s: float | None = None
+            if self._gone_at is not None:
+                patience_s = self._gone_at + HANG_UP_LIMIT_S - time.monotonic()
+                if patience_s <= 0:
+                    return 0  # a daemon that does not even close must not keep us for ever
+            for key, events in self._selector.select(patience_s):
                 try:
-                    if key.fd == 0:
-                        block = os.read(0, 65536)
-                        reading = bool(block)
-                        to_daemon += block
-                    elif key.fd == out:
-                        del to_desktop[: os.write(out, to_desktop)]
-                    else:
-                        if events & selectors.EVENT_READ:
-                            block = connection.recv(65536)
-                            if not block:
-                                return _finish(to_desktop, reading)
-                            to_desktop += block
-                        if events & selectors.EVENT_WRITE and to_daemon:
-                            del to_daemon[: connection.send(to_daemon)]
+                    if not self._move(key.fd, events):
+                        return _finish(self._to_desktop, self._gone_at is None)
                 except BlockingIOError:
                     continue
                 except OSError:
                     # The desktop is gone (its pipe is broken), or the daemon is.
-                    return EXIT_LOST if key.fd not in (0, out) else 0
-            if not reading and not to_daemon:
-                _half_close(connection)
+                    return EXIT_LOST if key.fd not in (0, 1) else 0
+            if self._gone_at is not None and not self._to_daemon:
+                _half_close(self._connection)
+
+    def _watch_what_can_move(self) -> None:
+        reading = self._gone_at is None and len(self._to_daemon) < BUFFER_BYTES
+        _watch(self._selector, 0, selectors.EVENT_READ if reading else 0)
+        _watch(self._selector, 1, selectors.EVENT_WRITE if self._to_desktop else 0)
+        events = selectors.EVENT_READ if len(self._to_desktop) < BUFFER_BYTES else 0
+        events |= selectors.EVENT_WRITE if self._to_daemon else 0
+        _watch(self._selector, self._connection.fileno(), events)
+
+    def _move(self, descriptor: int, events: int) -> bool:
+        """Carry one block; false when the daemon has closed."""
+        if descriptor == 0:
+            block = os.read(0, 65536)
+            if not block:
+                self._gone_at = time.monotonic()
+            self._to_daemon += block
+        elif descriptor == 1:
+            del self._to_desktop[: os.write(1, self._to_desktop)]
+        else:
+            if events & selectors.EVENT_READ:
+                block = self._connection.recv(65536)
+                if not block:
+                    return False
+                self._to_desktop += block
+            if events & selectors.EVENT_WRITE and self._to_daemon:
+                del self._to_daemon[: self._connection.send(self._to_daemon)]
+        return True
 
 
 def _watch(selector: selectors.BaseSelector, descriptor: int, events: int) -> None:
@@ -276,14 +303,14 @@ def _half_close(connection: socket.socket) -> None:
         pass  # it closed first: the next read shows it
 
 
-def _finish(to_desktop: bytearray, reading: bool) -> int:
+def _finish(to_desktop: bytearray, lost: bool) -> int:
     """Give the desktop what the daemon said last."""
     os.set_blocking(1, True)
     try:
         _write_all(1, bytes(to_desktop))
     except OSError:
         return 0  # nobody is there to read it
-    return EXIT_LOST if reading else 0
+    return EXIT_LOST if lost else 0
 
 
 if __name__ == "__main__":

@@ -187,3 +187,19 @@ async def test_facts_of_a_simulated_spark_arrive_whole(node: Node) -> None:
     assert facts.gpu_note == "no NVIDIA GPU in this machine (nvidia-smi is not installed)"
     assert "SECRET0001" not in json.dumps(wire.to_wire(facts))
     await desktop.close()
+
+
+async def test_a_daemon_that_hangs_is_replaced_by_the_next_attach_and_holds_up_no_hanging_up(node: Node) -> None:
+    code = (
+        "import sys; from stellwerk_agent import attach; "
+        "attach.HANG_UP_LIMIT_S = attach.HELLO_LIMIT_S = attach.STOP_LIMIT_S = 0.5; "
+        "sys.exit(attach.main(sys.argv[2:]))"
+    )
+    node.command = [AGENT_PYTHON, "-c", code]
+    desktop = await Desktop.attach(node)
+    hanging = node.daemons()[0]
+    hanging.suspend()
+    assert await desktop.close() == 0
+    again = await Desktop.attach(node)
+    assert (await again.call("hello"))["pid"] != hanging.pid
+    await again.close()
