@@ -117,14 +117,19 @@ class VirtualCluster:
             self._number += 1
             self._writer.write(json.dumps({"id": self._number, "op": op, **parameters}).encode() + b"\n")
             await self._writer.drain()
-            line = await self._reader.readline()
-        if not line:
-            raise StellwerkError("the virtual cluster has ended")
-        answer = json.loads(line)
+            answer = await self._answer(self._number)
         if "error" in answer:
             error = answer["error"]
             raise BadInput(error["what"], why=error["why"], remedy=error["remedy"])
         return answer["ok"]
+
+    async def _answer(self, number: int) -> dict[str, Any]:
+        """The answer to that request. Earlier ones, whose caller did not wait, are passed over."""
+        while line := await self._reader.readline():
+            answer: dict[str, Any] = json.loads(line)
+            if answer.get("id") == number:
+                return answer
+        raise StellwerkError("the virtual cluster has ended")
 
     async def refresh(self) -> tuple[VirtualNode, ...]:
         """Read the nodes anew: after a reinstallation the fingerprint is another."""

@@ -16,7 +16,7 @@ from stellwerk.virtual.carrier import Carriers, speak_for_switches
 from stellwerk.virtual.faults import Faults
 from stellwerk.virtual.load import Load
 from stellwerk.virtual.machine import Machine, system_python
-from stellwerk.virtual.places import make_cluster_dir
+from stellwerk.virtual.places import LoopbackBlock, make_cluster_dir
 from stellwerk.virtual.reach import Fabric
 from stellwerk.virtual.shimserver import ShimServer
 from stellwerk.virtual.sshd import NodeSshServer, fingerprint, new_host_key
@@ -37,6 +37,7 @@ class Cluster:
             raise BadInput(problem, remedy="see `stellwerk virtual up --help`")
         self.topology = topology
         self.dir = make_cluster_dir(base_dir)
+        self._block = LoopbackBlock.take()
         python = system_python()
         self.machines: dict[str, Machine] = {}
         for number in range(1, nodes + 1):
@@ -87,6 +88,7 @@ class Cluster:
             await server.stop()
         for machine in self.machines.values():
             machine.tree.close()
+        self._block.release()
         shutil.rmtree(self.dir, ignore_errors=True)
         with contextlib.suppress(OSError):
             self.dir.parent.rmdir()  # stays when another cluster lives there
@@ -137,7 +139,7 @@ class Cluster:
         if machine.address:
             return await server.start(machine.address, machine.port)
         # macOS and the BSDs have 127.0.0.1 alone; ports keep the nodes apart there.
-        for address in (f"127.77.0.{10 + machine.hardware.number}", "127.0.0.1"):
+        for address in (f"127.77.{self._block.number}.{10 + machine.hardware.number}", "127.0.0.1"):
             try:
                 port = await server.start(address, 0)
             except OSError:

@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from stellwerk.model.errors import BadInput
+from stellwerk.model.errors import BadInput, StellwerkError
 from stellwerk.virtual import fault_network
 from stellwerk.virtual.machine import Machine
 
@@ -252,14 +252,21 @@ class Faults:
             wanted = fault.trigger.get(trigger)
             waiting = wanted is not None and fault.state == "waiting" and fault.node == machine.name
             if waiting and line.startswith(str(wanted)):
-                await self._fire(fault)
+                try:
+                    await self._fire(fault)
+                except StellwerkError as error:
+                    self._complain(error)
 
     async def _fire(self, fault: Fault) -> None:
         kind = _kind(fault.kind)
         fault.state = "active" if kind.clear is not None else "done"
         machine = self.cluster.machine(fault.node)
         machine.note(f"fault {fault.kind}")
-        await kind.set(self.cluster, machine, fault.parameters)
+        try:
+            await kind.set(self.cluster, machine, fault.parameters)
+        except StellwerkError:
+            fault.state = "done"
+            raise
         if fault.kind == "reinstall":
             self._forget(fault.node, "twins-one-subnet", "link-local-off", "foreign-netplan")
         if fault.kind in ("power-on", "reboot", "reinstall"):
@@ -277,7 +284,11 @@ class Faults:
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._timers.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            self.cluster.complaints.append(f"a fault could not be set: {error}")
+            self._complain(error)
+
+    def _complain(self, error: BaseException) -> None:
+        """Nobody waits for a fault that a trigger sets: `state` tells what became of it."""
+        self.cluster.complaints.append(f"a fault could not be set: {error}")
 
     async def _wait(self, fault: Fault, seconds: float) -> None:
         await asyncio.sleep(seconds)
@@ -291,9 +302,12 @@ class Faults:
         while fault.state == "waiting":
             for path in guard.glob("*/journal*"):
                 start = read.get(path, 0)
-                with path.open("rb") as stream:
-                    stream.seek(start)
-                    fresh = stream.read()
+                try:
+                    with path.open("rb") as stream:
+                        stream.seek(start)
+                        fresh = stream.read()
+                except FileNotFoundError:
+                    continue  # netguard has just cleared away a change of long ago
                 read[path] = start + fresh.rfind(b"\n") + 1
                 if text.encode() in fresh[: fresh.rfind(b"\n") + 1]:
                     await self._fire(fault)

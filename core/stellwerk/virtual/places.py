@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import socket
 import stat
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from stellwerk.model.errors import BadInput
 
 MAX_SOCKET_PATH_BYTES = 107  # sun_path holds 108 with its closing zero
 CONTROL_SOCKET = "control.sock"
+BLOCK_PORT = 20177
 MEMORY = Path("/dev/shm")  # a tmpfs on every usual Linux
 MIN_FREE_BYTES = 512 * 2**20
 
@@ -63,6 +67,34 @@ def make_cluster_dir(base: Path | None) -> Path:
             remedy="name a shorter directory with --base-dir",
         )
     return made
+
+
+@dataclass(slots=True)
+class LoopbackBlock:
+    """127.77.N.0/24 for one cluster alone: what its nodes listen on must not meet another cluster's."""
+
+    number: int
+    _held: socket.socket | None = None
+
+    @classmethod
+    def take(cls) -> LoopbackBlock:
+        """The lowest block that no other cluster on this computer holds; a bound UDP port is the sign of it."""
+        for number in range(256):
+            sign = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            try:
+                sign.bind((f"127.77.{number}.1", BLOCK_PORT))
+            except OSError as error:
+                sign.close()
+                if error.errno == errno.EADDRINUSE:
+                    continue
+                return cls(0)  # this system has no loopback addresses but 127.0.0.1
+            return cls(number, sign)
+        raise BadInput("256 virtual clusters run already", remedy="end some of them")
+
+    def release(self) -> None:
+        """Let another cluster have it."""
+        if self._held is not None:
+            self._held.close()
 
 
 def running(base: Path | None = None) -> list[Path]:
