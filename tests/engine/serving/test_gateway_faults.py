@@ -241,22 +241,22 @@ async def test_an_idle_connection_that_the_engine_has_closed_costs_no_answer(yar
 
 
 async def test_slow_readers_hold_the_engine_back_and_not_the_memory(yard: Yard) -> None:
-    settings = SimulatedSettings(model="tiny", ttft_s=0.001, rate=200_000, answer_tokens=30_000, context_window=10**6)
+    settings = SimulatedSettings(model="tiny", ttft_s=0.001, rate=200_000, answer_tokens=60_000, context_window=10**6)
     engine, port = await yard.engine(settings)
     gateway = await yard.gateway(policy(port))
     wire = await Wire.open(yard.port)
     wire.writer.transport.pause_reading()  # type: ignore[attr-defined]
-    await wire.send(request("/v1/chat/completions", chat(stream=True, max_tokens=30_000, ignore_eos=True)))
+    await wire.send(request("/v1/chat/completions", chat(stream=True, max_tokens=60_000, ignore_eos=True)))
     await until(lambda: any(connection.paused for connection in gateway.server.connections))
     made = -1
     while made != engine.tokens_made:
         made = engine.tokens_made
         await asyncio.sleep(0.2)
-    assert made < 30_000, "everything was produced although nobody read"
+    assert made < 60_000, "everything was produced although nobody read"
     wire.writer.transport.resume_reading()  # type: ignore[attr-defined]
     answer = await wire.answer()
     assert answer.events[-1] == "[DONE]"
-    assert sum('"content": " ' in event for event in answer.events) == 29_999
+    assert sum('"content": " ' in event for event in answer.events) == 59_999
     await wire.close()
 
 
