@@ -156,10 +156,21 @@ def facts_table(found: dict[str, NodeFacts]) -> Any:
 @cluster_option
 @click.option("--all", "everything", is_flag=True, help="All machines, and forget the cluster.")
 @click.option(
+    "--restore-network", is_flag=True, help="First take away what was written into their network, under guard."
+)
+@click.option(
     "--forget-unreachable", is_flag=True, help="Forget a machine that cannot be reached; says what stays there."
 )
+@password_option
 @command
-async def unpair(nodes: Sequence[str], cluster_name: str | None, everything: bool, forget_unreachable: bool) -> int:
+async def unpair(
+    nodes: Sequence[str],
+    cluster_name: str | None,
+    everything: bool,
+    restore_network: bool,
+    forget_unreachable: bool,
+    password_file: Path | None,
+) -> int:
     """Take machines out of the cluster: key, agent and state are removed from them."""
     from stellwerk.setup.session import ClusterSession
 
@@ -174,18 +185,42 @@ async def unpair(nodes: Sequence[str], cluster_name: str | None, everything: boo
             if everything and session.cluster.mesh:
                 # Each machine takes its own part out; nobody stays who would have to learn of it.
                 session.save(replace(session.cluster, mesh=False))
+            if restore_network:
+                prompts = TerminalPrompts(password_file=password_file)
+                if await _restore(session, names, prompts) != DONE:
+                    return ERROR
             for name in names:
-                try:
-                    report = await session.unpair(name, forget_unreachable=forget_unreachable)
-                except StellwerkError as error:
-                    show_error(error)
-                    code = ERROR
-                    continue
-                out.print(f"{plain(name)}: removed {plain(', '.join(report.removed) or 'nothing, nothing was there')}")
-                if report.left:
-                    out.print(f"  [yellow]still there[/] {plain('; '.join(report.left))}")
-                    code = max(code, FINDINGS)
+                code = max(code, await _unpair_one(session, name, forget_unreachable))
             empty = not session.cluster.nodes
     if everything and empty and code != ERROR:
         store.remove(folder)
     return code
+
+
+async def _restore(session: Any, names: Sequence[str], prompts: TerminalPrompts) -> int:
+    """Apply the plan that takes our files off the machines that leave; the others are not touched."""
+    from stellwerk.cli.network import print_event, show_outcome
+    from stellwerk.setup.apply import Apply
+    from stellwerk.setup.look import take_look
+    from stellwerk.setup.planning import build_leave_plan
+
+    if await connected(session):
+        return ERROR
+    await session.unlock_sudo(prompts, names)
+    plan = build_leave_plan(session.cluster, await take_look(session), names)
+    if plan.empty:
+        return DONE
+    return show_outcome(await Apply(plan, session.links, session.folder.journal, print_event).run())
+
+
+async def _unpair_one(session: Any, name: str, forget_unreachable: bool) -> int:
+    try:
+        report = await session.unpair(name, forget_unreachable=forget_unreachable)
+    except StellwerkError as error:
+        show_error(error)
+        return ERROR
+    out.print(f"{plain(name)}: removed {plain(', '.join(report.removed) or 'nothing, nothing was there')}")
+    if report.left:
+        out.print(f"  [yellow]still there[/] {plain('; '.join(report.left))}")
+        return FINDINGS
+    return DONE

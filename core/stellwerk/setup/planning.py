@@ -23,7 +23,6 @@ def build_plan(
     leaving: Sequence[Member] = (),
 ) -> Plan:
     """The plan for what was looked at. Raises `PlanRefused` or `BadInput` in words for a person."""
-    now = datetime.now(UTC)
     wanted = None if look.wanted in (TopologyKind.SINGLE, TopologyKind.UNKNOWN) else look.wanted
     choices = FabricPlanInput(wanted=wanted, mtu=mtu or cluster.mtu, pool=pool or cluster.address_pool)
     return make_plan(
@@ -31,7 +30,21 @@ def build_plan(
         look.topology,
         choices,
         cluster=cluster.name,
-        plan_id=f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}",
-        created_at=now.isoformat(timespec="seconds"),
         leaving=leaving,
+        plan_id=_plan_id(),
+        created_at=_now(),
     )
+
+
+def build_leave_plan(cluster: Cluster, look: Look, names: Sequence[str]) -> Plan:
+    """The plan that takes away what was written on machines that leave, and touches nobody else."""
+    leaving = [member for member in look.members if member.name in names]
+    return make_plan((), look.topology, cluster=cluster.name, leaving=leaving, plan_id=_plan_id(), created_at=_now())
+
+
+def _plan_id() -> str:
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
