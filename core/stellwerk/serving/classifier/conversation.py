@@ -17,6 +17,8 @@ HEAD_BYTES = 12_288
 TAIL_BYTES = 4_096
 _FOLLOW_UP_WORDS = 12
 _NOD_WORDS = 4
+_NOD_LETTERS = 60
+_FOLLOW_UP_LETTERS = 200
 _LOOK_BACK = 6  # user turns
 
 # Blocks that agents and editors put into user turns on their own.
@@ -57,6 +59,8 @@ def spoken(text: str) -> str:
 
 def is_nod(text: str) -> bool:
     """Does this turn only say "go on"? A question or a new word of content makes it more than that."""
+    if len(text) > _NOD_LETTERS:
+        return False
     words = _WORDS.findall(text.lower().replace("’", "'"))
     if not words:
         return True
@@ -88,7 +92,7 @@ def judge_turns(turns: Sequence[Turn], score: Callable[[bytes], float]) -> Judge
     about = "the last user turn" if index == 0 else f"the user turn before {index} short answer{'s' * (index > 1)}"
     text = clipped(said[index])
     best = Judged(score(text), text, about)
-    if len(said[index].split()) <= _FOLLOW_UP_WORDS:
+    if len(said[index]) <= _FOLLOW_UP_LETTERS and len(said[index].split()) <= _FOLLOW_UP_WORDS:
         earlier = next((other for other in said[index + 1 :] if not is_nod(other)), None)
         if earlier is not None:
             text = clipped(earlier)

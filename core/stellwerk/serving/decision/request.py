@@ -7,11 +7,10 @@ passes the bytes on as they came.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from hashlib import blake2b
-from typing import Literal, cast
+from typing import Any, Generic, Literal, TypeVar, overload
 
 from stellwerk.serving.decision.language import detect_language
 
@@ -31,6 +30,29 @@ SESSION_HEADERS = (
 _BYTES_PER_TOKEN = 3.6
 _TOKENS_PER_TURN = 4
 _TOKENS_PER_IMAGE = 800
+
+
+T = TypeVar("T")
+
+
+class lazy(Generic[T]):
+    """Computed at the first access and kept in the instance. functools.cached_property takes a lock for each, which
+    costs more than most of what is computed here; a view belongs to one request and so to one thread."""
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self._compute = compute
+        self._name = compute.__name__
+        self.__doc__ = compute.__doc__
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> lazy[T]: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+    def __get__(self, instance: object | None, owner: type) -> lazy[T] | T:
+        if instance is None:
+            return self
+        value = instance.__dict__[self._name] = self._compute(instance)
+        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +96,7 @@ class RequestView:
         self.request_id = request_id
         self._body = body
 
-    @cached_property
+    @lazy
     def data(self) -> Mapping[str, object]:
         """The parsed body; empty when it is not a JSON object."""
         if isinstance(self._body, Mapping):
@@ -85,41 +107,50 @@ class RequestView:
             return {}
         return value if isinstance(value, dict) else {}
 
-    @cached_property
+    @lazy
     def turns(self) -> tuple[Turn, ...]:
         """The conversation, oldest first, whatever the API: chat, completions, embeddings, responses, messages."""
         return tuple(_turns(self.data))
 
-    @cached_property
+    @lazy
     def last_user(self) -> str:
         """Text of the newest user turn; empty without one."""
         return next((turn.text for turn in reversed(self.turns) if turn.role == "user"), "")
 
-    @cached_property
+    @lazy
     def tools(self) -> bool:
         """Does the request offer tools (or the older functions) to the model?"""
+        if self._lacks(b'"tools"') and self._lacks(b'"functions"'):
+            return False
         return bool(self.data.get("tools") or self.data.get("functions"))
 
-    @cached_property
+    def _lacks(self, key: bytes) -> bool:
+        """Is this key certainly not in the body? An escaped letter could hide one, so any escape means looking."""
+        body = self._body
+        return isinstance(body, bytes) and key not in body and b"\\u" not in body
+
+    @lazy
     def images(self) -> bool:
         """Is an image part of any message?"""
+        if self._lacks(b"image"):
+            return False
         return _count_images(self.data) > 0
 
-    @cached_property
+    @lazy
     def json_mode(self) -> bool:
         """Is JSON or a JSON schema demanded as the form of the answer?"""
         wanted = self.data.get("response_format")
         text = self.data.get("text")
-        if wanted is None and isinstance(text, Mapping):
+        if wanted is None and isinstance(text, dict):
             wanted = text.get("format")
-        kind = wanted.get("type") if isinstance(wanted, Mapping) else None
+        kind = wanted.get("type") if isinstance(wanted, dict) else None
         return kind in ("json_object", "json_schema") or bool(self.data.get("guided_json"))
 
-    @cached_property
+    @lazy
     def stream(self) -> bool:
         return self.data.get("stream") is True
 
-    @cached_property
+    @lazy
     def max_tokens(self) -> int | None:
         """The most tokens the caller wants back; None when it does not say."""
         for key in ("max_completion_tokens", "max_tokens", "max_output_tokens"):
@@ -128,7 +159,7 @@ class RequestView:
                 return value
         return None
 
-    @cached_property
+    @lazy
     def prompt_tokens(self) -> int:
         """Estimated before dispatch: all turns, tool definitions and images."""
         tokens = sum(estimate_tokens(turn.text) + _TOKENS_PER_TURN for turn in self.turns)
@@ -148,13 +179,13 @@ class RequestView:
         # An escaped name of the key would escape this look, so any escape means parsing.
         return not (with_answer and (b"max_" in body or b"\\u" in body))
 
-    @cached_property
+    @lazy
     def user(self) -> str | None:
         """Who asks: `user`, else `metadata.user_id`, else the name of the API key."""
         value = self.data.get("user") or self.data.get("safety_identifier") or _metadata_user(self.data)
         return value if isinstance(value, str) and value else self.api_key
 
-    @cached_property
+    @lazy
     def session_key(self) -> str | None:
         """What holds a conversation together: header, `metadata.user_id`, `user`, `prompt_cache_key`, else its start.
 
@@ -169,19 +200,18 @@ class RequestView:
                 return named
         return self._opening
 
-    @cached_property
+    @lazy
     def _opening(self) -> str | None:
         digest = blake2b(digest_size=12)
         seen = False
-        for turn in self.turns:
-            if turn.role in ("system", "user"):
-                digest.update(turn.text.encode("utf-8", "surrogatepass") + b"\0")
-                seen = True
-            if turn.role == "user":
+        for role, text in _opening_texts(self.data):
+            digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
+            seen = True
+            if role == "user":
                 break
         return digest.hexdigest() if seen else None
 
-    @cached_property
+    @lazy
     def language(self) -> str:
         """ISO 639-1 code of the last user turn ("en", "de", "fr", "es", ...); "und" when it cannot be told."""
         return detect_language(self.last_user)
@@ -193,29 +223,51 @@ class RequestView:
 
 def _metadata_user(data: Mapping[str, object]) -> object:
     metadata = data.get("metadata")
-    return metadata.get("user_id") if isinstance(metadata, Mapping) else None
+    return metadata.get("user_id") if isinstance(metadata, dict) else None
 
 
-def _turns(data: Mapping[str, object]) -> list[Turn]:
-    turns: list[Turn] = []
+def _messages(data: Mapping[str, object]) -> object:
+    """The conversation wherever the API puts it: chat and messages, responses and embeddings, completions."""
+    for key in ("messages", "input", "prompt"):
+        messages = data.get(key)
+        if messages is not None:
+            return messages
+    return None
+
+
+def _turns(data: Mapping[str, object]) -> Iterator[Turn]:
     for key in ("system", "instructions"):  # Messages and Responses APIs
         text = text_of(data.get(key))
         if text:
-            turns.append(Turn("system", text))
-    messages = data.get("messages")
-    if messages is None:
-        messages = data.get("input")
-    if messages is None:
-        messages = data.get("prompt")
+            yield Turn("system", text)
+    messages = _messages(data)
     if isinstance(messages, str):
-        turns.append(Turn("user", messages))
-    elif isinstance(messages, Sequence) and not isinstance(messages, bytes):
+        yield Turn("user", messages)
+    elif isinstance(messages, list | tuple):
         for message in messages:
             if isinstance(message, str):  # a batch of prompts or of texts to embed
-                turns.append(Turn("user", message))
-            elif isinstance(message, Mapping):
-                turns.extend(_message(message))
-    return turns
+                yield Turn("user", message)
+            elif isinstance(message, dict):
+                yield from _message(message)
+
+
+def _opening_texts(data: Mapping[str, object]) -> Iterator[tuple[Role, str]]:
+    """System and user texts from the start on; what plain messages say is read without making turns of them."""
+    messages = _messages(data)
+    if "system" in data or "instructions" in data or not isinstance(messages, list):
+        for turn in _turns(data):
+            if turn.role in ("system", "user"):
+                yield turn.role, turn.text
+        return
+    for message in messages:
+        if isinstance(message, dict) and isinstance(content := message.get("content"), str):
+            role = _ROLES.get(message.get("role"), "user")
+            if role in ("system", "user"):
+                yield role, content
+        else:
+            for turn in _turns({"messages": [message]}):
+                if turn.role in ("system", "user"):
+                    yield turn.role, turn.text
 
 
 _ROLES: dict[object, Role] = {
@@ -237,7 +289,7 @@ def _message(message: Mapping[str, object]) -> list[Turn]:
     content = message.get("content")
     if role == "user" and isinstance(content, list):
         # The Messages API sends tool results as parts of a user turn: they are the tool's words, not the user's.
-        results = [part for part in content if isinstance(part, Mapping) and part.get("type") == "tool_result"]
+        results = [part for part in content if isinstance(part, dict) and part.get("type") == "tool_result"]
         if results:
             rest = [part for part in content if part not in results]
             turns = [Turn("tool", text_of(part.get("content"))) for part in results]
@@ -245,7 +297,7 @@ def _message(message: Mapping[str, object]) -> list[Turn]:
             return [*turns, Turn("user", text)] if text else turns
     asks = bool(message.get("tool_calls") or message.get("function_call"))
     if role == "assistant" and isinstance(content, list):
-        asks = asks or any(isinstance(part, Mapping) and part.get("type") == "tool_use" for part in content)
+        asks = asks or any(isinstance(part, dict) and part.get("type") == "tool_use" for part in content)
     return [Turn(role, text_of(content), asks)]
 
 
@@ -253,15 +305,15 @@ def text_of(content: object) -> str:
     """All text of a message content: a string, or parts that have text. Anything else is no text."""
     if isinstance(content, str):
         return content
-    if isinstance(content, Mapping):
+    if isinstance(content, dict):
         content = [content]
-    if not isinstance(content, Sequence) or isinstance(content, bytes):
+    if not isinstance(content, list | tuple):
         return ""
     parts: list[str] = []
     for part in content:
         if isinstance(part, str):
             parts.append(part)
-        elif isinstance(part, Mapping):
+        elif isinstance(part, dict):
             text = part.get("text")
             if isinstance(text, str):
                 parts.append(text)
@@ -271,18 +323,16 @@ def text_of(content: object) -> str:
 
 
 def _count_images(data: Mapping[str, object]) -> int:
-    messages = data.get("messages")
-    if messages is None:
-        messages = data.get("input")
-    if not isinstance(messages, list):
+    messages = _messages(data)
+    if not isinstance(messages, list | tuple):
         return 0
     count = 0
     for message in messages:
-        content = message.get("content") if isinstance(message, Mapping) else None
-        if isinstance(content, list):
-            count += sum(1 for part in cast("list[object]", content) if _is_image(part))
+        content = message.get("content") if isinstance(message, dict) else None
+        if isinstance(content, list | tuple):
+            count += sum(map(_is_image, content))
     return count
 
 
 def _is_image(part: object) -> bool:
-    return isinstance(part, Mapping) and part.get("type") in ("image_url", "image", "input_image")
+    return isinstance(part, dict) and part.get("type") in ("image_url", "image", "input_image")

@@ -138,8 +138,8 @@ def test_a_user_stays_over_conversations() -> None:
 
 def test_another_salt_deals_anew() -> None:
     sessions = [RequestView("auto", headers={"x-session-id": str(n)}) for n in range(200)]
-    first = [decide(split_policy("a: 1, b: 1", "conversation"), r, StateSnapshot()).pool for r in sessions]
-    second = [decide(split_policy("a: 1, b: 1", "conversation", "s2"), r, StateSnapshot()).pool for r in sessions]
+    policies = split_policy("a: 1, b: 1", "conversation"), split_policy("a: 1, b: 1", "conversation", "s2")
+    first, second = ([decide(policy, r, StateSnapshot()).pool for r in sessions] for policy in policies)
     assert 60 < sum(a != b for a, b in zip(first, second, strict=True)) < 140
 
 

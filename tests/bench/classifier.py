@@ -1,0 +1,99 @@
+"""The embedded classifier's speed, and with data its quality:
+
+`python tests/bench/classifier.py [DATA.jsonl ...] [--json FILE]`. Aims: under 0.5 ms for a prompt of 4 kB, and training
+on all sets under 40 s.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+
+from stellwerk.serving.classifier.data import Example, read_examples
+from stellwerk.serving.classifier.load import shipped_model
+from stellwerk.serving.classifier.model import DifficultyModel
+from stellwerk.serving.classifier.scanner import NativeMissing, PythonScanner, native_scanner
+
+LABELS = 1500
+SPLITS = 5
+TEXT = (
+    "Explain how a signal box sets a route through a yard, and prove that no two routes can conflict. "
+    "Erkläre außerdem, warum Weichen verschlossen sein müssen, bevor ein Signal Fahrt zeigen darf. "
+)
+
+
+def best_us(function: Callable[[], object], calls: int) -> float:
+    best = float("inf")
+    for _ in range(30):
+        begun_s = perf_counter()
+        for _ in range(calls):
+            function()
+        best = min(best, (perf_counter() - begun_s) / calls)
+    return best * 1e6
+
+
+def speed() -> dict[str, float]:
+    """Microseconds for a text of 4 kB, in C and in Python."""
+    text = (TEXT * 60).encode()[:4096]
+    weights = shipped_model().weights
+    found: dict[str, float] = {}
+    try:
+        fast = DifficultyModel(weights, native_scanner())
+        found["c_us"] = best_us(lambda: fast.score(text), 50)
+    except NativeMissing as error:
+        print(f"no C loop: {error}")
+    slow = DifficultyModel(weights, PythonScanner())
+    found["python_us"] = best_us(lambda: slow.score(text), 3)
+    return found
+
+
+def with_few_labels(examples: list[Example]) -> list[float]:
+    """APGR on the rest after training on `LABELS` prompts, for several draws."""
+    import numpy as np
+
+    from stellwerk.serving.classifier.training import Options, fit_rows, judge, logits_of, scan_examples
+
+    corpus = scan_examples(examples, Options().bits)
+    found = []
+    for seed in range(SPLITS):
+        order = np.random.default_rng(seed).permutation(len(corpus))
+        fitted = fit_rows(corpus, np.sort(order[:LABELS]), Options())
+        rest = np.sort(order[LABELS:])
+        found.append(judge(corpus.take(rest), logits_of(corpus, rest, fitted)).apgr)
+    return found
+
+
+def main() -> None:
+    # numpy reads these when it is imported, which is not before training.
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", nargs="*", type=Path)
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    found: dict[str, object] = {"speed": (times := speed())}
+    print("one prompt of 4 kB: " + ", ".join(f"{value:.0f} µs ({name[:-3]})" for name, value in times.items()))
+    if arguments.data:
+        from stellwerk.serving.classifier.training import train
+
+        sets = {path.stem: read_examples(path) for path in arguments.data}
+        begun_s = perf_counter()
+        found["figures"] = train(sets, say=print).report
+        found["train_s"] = round(perf_counter() - begun_s, 1)
+        print(f"training with all its reports: {found['train_s']} s")
+        for name, examples in sets.items():
+            if len(examples) > 2 * LABELS:
+                few = with_few_labels(examples)
+                found[f"{name}_{LABELS}_labels"] = round(sum(few) / len(few), 4)
+                shown = " ".join(f"{value:.3f}" for value in few)
+                print(f"{name}, trained on {LABELS} prompts: APGR {sum(few) / len(few):.3f} ({shown})")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(found, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
