@@ -51,7 +51,7 @@ class NodeLock:
             raise Busy(
                 f"the node is held by {holder}",
                 why="Two desktops that change one node would undo each other's work",
-                remedy=f"finish or close Stellwerk on {holder}, or take the node over",
+                remedy=f"finish or close Stellwerk on {holder}, or take the node over (--take-over)",
             )
 
     async def _take(self, call: Call, params: Take) -> dict[str, str]:

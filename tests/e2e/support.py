@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from stellwerk.model.errors import StellwerkError
-from stellwerk.remote import Deadlines, PasswordQuestion, Target, UserIdentity
+from stellwerk.remote import Deadlines, LinkState, PasswordQuestion, Target, UserIdentity
 from stellwerk.remote.trust import HostKeyQuestion
 from stellwerk.setup.session import ClusterSession
 from stellwerk.setup.store import ClusterFolder, ClusterStore
@@ -55,6 +55,17 @@ class Journey:
 
     def root(self, node: str, path: str) -> Path:
         return Path(self.cluster.node(node).root, path.lstrip("/"))
+
+    async def drop(self, node: str) -> None:
+        """Pull the SSH connections of a node, and wait until the link stands again."""
+        lost = asyncio.Event()
+        link = self.session.links[node]
+        end = link.on_state(lambda state, reason: lost.set() if state is LinkState.RECONNECTING else None)
+        await self.cluster.set_fault("ssh-drop", node=node)
+        async with asyncio.timeout(60):
+            await lost.wait()
+            await link.ready(60)
+        end()
 
     async def reopen(self) -> dict[str, StellwerkError | None]:
         """Close the desktop and open it again: it connects with the cluster's key alone."""

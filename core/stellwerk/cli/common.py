@@ -89,3 +89,6 @@ cluster_option = click.option(
 json_option = click.option(
     "--json", "json_path", metavar="FILE", help="Write the result as JSON to FILE, or to standard output for -."
 )
+take_over_option = click.option(
+    "--take-over", is_flag=True, help="Change machines that another desktop holds; it is told so."
+)

@@ -4,8 +4,20 @@ from __future__ import annotations
 
 import click
 
-from stellwerk.cli.common import DONE, ERROR, FINDINGS, cluster_option, command, err, json_option, out, plain, table
-from stellwerk.cli.common import write_json as write
+from stellwerk.cli.common import (
+    DONE,
+    ERROR,
+    FINDINGS,
+    cluster_option,
+    command,
+    err,
+    json_option,
+    out,
+    plain,
+    table,
+    take_over_option,
+    write_json,
+)
 from stellwerk.cli.nodes import connected
 from stellwerk.setup.mesh import MeshReport, mesh_off, mesh_on, mesh_verify
 from stellwerk.setup.store import ClusterStore
@@ -26,9 +38,10 @@ def mesh() -> None:
 @mesh.command("on")
 @cluster_option
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@take_over_option
 @json_option
 @command
-async def on(cluster_name: str | None, yes: bool, json_path: str | None) -> int:
+async def on(cluster_name: str | None, yes: bool, take_over: bool, json_path: str | None) -> int:
     """Set it up on all machines and try every pair."""
     from stellwerk.setup.session import ClusterSession
 
@@ -40,6 +53,7 @@ async def on(cluster_name: str | None, yes: bool, json_path: str | None) -> int:
             err.print(WHAT, style="dim")
             if not yes and not click.confirm("Set this up?"):
                 return DONE
+            await session.hold(force=take_over)
             report = await mesh_on(session)
     return _show(report, json_path)
 
@@ -62,8 +76,9 @@ async def verify(cluster_name: str | None, json_path: str | None) -> int:
 
 @mesh.command("off")
 @cluster_option
+@take_over_option
 @command
-async def off(cluster_name: str | None) -> int:
+async def off(cluster_name: str | None, take_over: bool) -> int:
     """Take it out of all machines; their SSH files are then as they were."""
     from stellwerk.setup.session import ClusterSession
 
@@ -72,6 +87,7 @@ async def off(cluster_name: str | None) -> int:
         async with ClusterSession.open(folder) as session:
             if await connected(session):
                 return ERROR
+            await session.hold(force=take_over)
             removed = await mesh_off(session)
     for name, paths in removed.items():
         out.print(f"{plain(name)}: {plain(', '.join(paths)) or 'nothing was there'}")
@@ -80,7 +96,7 @@ async def off(cluster_name: str | None) -> int:
 
 def _show(report: MeshReport, json_path: str | None) -> int:
     if json_path:
-        write(json_path, report)
+        write_json(json_path, report)
     if json_path != "-":
         rows = table("From", "To", "By", "Over", "Result")
         for pair in report.tried:

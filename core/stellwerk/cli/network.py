@@ -20,6 +20,7 @@ from stellwerk.cli.common import (
     out,
     plain,
     table,
+    take_over_option,
     write_json,
 )
 from stellwerk.cli.nodes import connected
@@ -255,6 +256,7 @@ async def finish_open_plans(session: Any, on_event: Callable[[ApplyEvent], None]
     help="After so many seconds without this computer a machine goes back by itself.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@take_over_option
 @password_option
 @json_option
 @command
@@ -266,6 +268,7 @@ async def apply(
     plan_path: Path | None,
     lease_s: float,
     yes: bool,
+    take_over: bool,
     password_file: Any,
     json_path: str | None,
 ) -> int:
@@ -277,6 +280,7 @@ async def apply(
         async with ClusterSession.open(folder) as session:
             if await connected(session):
                 return ERROR
+            await session.hold(force=take_over)
             # Root first: a machine whose agent or guard died needs it to end what was left open.
             await session.unlock_sudo(TerminalPrompts(password_file=password_file))
             for ended in await finish_open_plans(session):
@@ -302,9 +306,10 @@ async def apply(
 @click.command()
 @click.argument("plan_id")
 @cluster_option
+@take_over_option
 @password_option
 @command
-async def undo(plan_id: str, cluster_name: str | None, password_file: Any) -> int:
+async def undo(plan_id: str, cluster_name: str | None, take_over: bool, password_file: Any) -> int:
     """Take back a confirmed plan on all its machines."""
     from stellwerk.setup.session import ClusterSession
     from stellwerk.setup.undo import undo_plan
@@ -316,6 +321,7 @@ async def undo(plan_id: str, cluster_name: str | None, password_file: Any) -> in
                 raise ConnectionFailed(
                     "a plan is taken back on all machines or on none", remedy="Connect all of them first"
                 )
+            await session.hold(force=take_over)
             await session.unlock_sudo(TerminalPrompts(password_file=password_file))
             outcome = await undo_plan(plan_id, session.links, folder.journal, print_event)
     for node in outcome.nodes:

@@ -165,10 +165,12 @@ async def _journey(
 async def _network(
     journey: Journey, session: ClusterSession, prompts: Any, topology: str | None, mtu: int | None, yes: bool
 ) -> int:
-    for ended in await finish_open_plans(session):
-        if not ended.settled:
-            return show_outcome(ended)
+    await session.hold()
+    # Root first: a machine whose agent or guard died needs it to end what was left open.
     await session.unlock_sudo(prompts)
+    for ended in await finish_open_plans(session):
+        if not ended.consistent:
+            return show_outcome(ended)
     look = await take_look(session, TopologyKind(topology) if topology else None)
     out.print(facts_table({m.name: m.facts for m in look.members}))
     show_cables(look)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import logging
 import random
@@ -57,6 +58,7 @@ class NodeLink:
         self._ending: Session | None = None  # lost, and not yet closed
         self._opening: asyncio.Task[Session] | None = None
         self._owner: asyncio.Task[None] | None = None
+        self._held_as: str | None = None  # under this name we keep other desktops off the node
         self._samples = SampleStream(self._next_rpc)
 
     def on_state(self, callback: StateCallback) -> Callable[[], None]:
@@ -102,6 +104,34 @@ class NodeLink:
             return await rpc.call(method, params, deadline_s=limit_s, on_progress=on_progress)
         return await rpc.call(method, params, cls=cls, deadline_s=limit_s, on_progress=on_progress)
 
+    async def hold(self, desktop: str, *, force: bool = False) -> None:
+        """Keep other desktops off the node, over reconnects too, until `let_go` or `close`.
+
+        Raises `Busy` when another one holds it; `force` takes it over.
+        """
+        await self.call("lock.take", {"desktop": desktop, "force": force})
+        self._held_as = desktop
+
+    async def let_go(self) -> None:
+        """Let other desktops change the node again."""
+        desktop, self._held_as = self._held_as, None
+        if desktop is not None and self._session is not None:
+            # A lost connection needs no word: the node forgets who held it a minute later.
+            with contextlib.suppress(ConnectionFailed, DeadlineExceeded):
+                await self._session.rpc.call(
+                    "lock.release", {"desktop": desktop}, deadline_s=self.desktop.deadlines.close_s
+                )
+
+    async def _hold_again(self, session: Session) -> None:
+        """The lock belongs to a connection: a new one asks for it before anybody can use the link."""
+        if self._held_as is None:
+            return
+        try:
+            await session.rpc.call("lock.take", {"desktop": self._held_as}, deadline_s=self.desktop.deadlines.command_s)
+        except StellwerkError as error:
+            # Somebody took the node over: what needs the lock is refused by the node itself and says so.
+            log.warning("%s: not held any more: %s", self.name, error)
+
     def subscribe(self, rate_hz: float = 1.0) -> AsyncIterator[Sample]:
         """Samples for as long as the link is not closed: over reconnects too, with what was missed filled in.
 
@@ -128,6 +158,7 @@ class NodeLink:
 
     async def close(self) -> None:
         """End the link; no task of it is left afterwards. The node keeps its agent."""
+        await self.let_go()
         for task in (self._opening, self._owner):
             if task is not None:
                 task.cancel()
@@ -169,6 +200,7 @@ class NodeLink:
         except StellwerkError as error:
             self._fail(error)
             raise
+        await self._hold_again(session)
         self._adopt(session)
         self._owner = asyncio.create_task(self._keep(session), name=f"link to {self.name}")
 
@@ -196,6 +228,7 @@ class NodeLink:
                 return
             session = again
             delay_s = min(delay_s * 2, self.desktop.deadlines.reconnect_max_s)
+            await self._hold_again(session)
             self._adopt(session)
 
     async def _reconnect(self, why: StellwerkError, delay_s: float) -> Session | None:

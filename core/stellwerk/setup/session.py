@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 import ipaddress
 import re
 import socket
@@ -72,6 +73,7 @@ class ClusterSession:
         identity: UserIdentity | None = None,
     ) -> ClusterSession:
         """The session of a cluster folder, with its own key and its own list of trusted hosts."""
+        known = cluster or folder.load()  # first: nothing is made beside a file that cannot be read
         desktop = Desktop(
             trust=TrustStore(folder.known_hosts),
             key=ClusterKey.load_or_create(folder.key_file),
@@ -80,7 +82,7 @@ class ClusterSession:
             identity=identity or UserIdentity.from_environment(),
             deadlines=deadlines or Deadlines(),
         )
-        return cls(folder, cluster or folder.load(), desktop)
+        return cls(folder, known, desktop)
 
     async def __aenter__(self) -> ClusterSession:
         return self
@@ -231,6 +233,25 @@ class ClusterSession:
         """Let all nodes call and listen at the same time; HearReports by name."""
         params = {"seconds": seconds, "netdevs": None, "token": self.cluster.cluster_id, "bring_up": bring_up}
         return await self.ask_all("hear", params, HearReport, seconds + 20.0)
+
+    async def hold(self, names: Sequence[str] = (), *, force: bool = False) -> None:
+        """Keep other desktops off the nodes until `let_go` or `close`: before anything on them is changed.
+
+        Raises `Busy` that names machine and holder; then none is held. `force` takes them over.
+        """
+        who = f"{getpass.getuser()}@{socket.gethostname()}, cluster {self.folder.path.name}"
+        wanted = [self.links[name] for name in names or self.ready]
+        results = await asyncio.gather(*(link.hold(who, force=force) for link in wanted), return_exceptions=True)
+        for link, error in zip(wanted, results, strict=True):
+            if isinstance(error, StellwerkError):
+                error.node = error.node or link.name
+            if isinstance(error, BaseException):
+                await self.let_go()
+                raise error
+
+    async def let_go(self) -> None:
+        """Let other desktops change the nodes again."""
+        await asyncio.gather(*(link.let_go() for link in self.links.values()))
 
     async def unlock_sudo(self, prompts: Prompts, names: Sequence[str] = ()) -> dict[str, Sudo]:
         """Make root available on the nodes that need a password; ask once and offer the same one to the others."""
