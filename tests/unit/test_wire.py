@@ -53,6 +53,7 @@ def test_errors_for_people_survive_the_wire(code: str, what: str, why: str, reme
 
 
 def test_an_error_reads_as_one_paragraph() -> None:
-    error = LoginFailed("no key was accepted", node="spark-2", remedy="give the password once")
-    assert str(error) == "spark-2: no key was accepted. give the password once."
+    error = LoginFailed("no key was accepted", node="spark-2", why="the password was wrong", remedy="type it again")
+    assert str(error) == "spark-2: no key was accepted: the password was wrong. Type it again."
+    assert str(LoginFailed("no key", why="It is old", remedy="Make one.")) == "no key. It is old. Make one."
     assert isinstance(error, StellwerkError)

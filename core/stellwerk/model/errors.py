@@ -16,13 +16,17 @@ class StellwerkError(Exception):
         super().__init__(what)
 
     def __str__(self) -> str:
-        head = f"{self.node}: {self.what}" if self.node else self.what
-        parts = [head if head.endswith((".", "!", "?")) else head + "."]
-        if self.why:
-            parts.append(self.why if self.why.endswith((".", "!", "?")) else self.why + ".")
-        if self.remedy:
-            parts.append(self.remedy if self.remedy.endswith((".", "!", "?")) else self.remedy + ".")
-        return " ".join(parts)
+        text = f"{self.node}: {self.what}" if self.node else self.what
+        if self.why and self.why[0].islower() and not text.endswith((".", "!", "?")):
+            text = f"{text}: {self.why}"  # a clause, not a sentence of its own
+        elif self.why:
+            text = f"{_sentence(text)} {self.why}"
+        text = _sentence(text)
+        return f"{text} {_sentence(self.remedy[0].upper() + self.remedy[1:])}" if self.remedy else text
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else text + "."
 
 
 class ConnectionFailed(StellwerkError):
