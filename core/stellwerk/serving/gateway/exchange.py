@@ -187,6 +187,8 @@ class Exchange:
                 self._go(decision)
 
     def _no_pool(self, error: NoPool) -> None:
+        if error.scores:  # the refused count too: an outage of one side must not bend the share
+            self._deployment.observe(error.scores)
         status = _NO_POOL_STATUS[error.kind]
         retry_after = None
         if status in (429, 503):
