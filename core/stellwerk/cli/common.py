@@ -16,6 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from stellwerk.model.errors import Cancelled, StellwerkError
+from stellwerk.model.redact import redact
 from stellwerk.wire import to_wire
 
 DONE, FINDINGS, ERROR = 0, 1, 2
@@ -66,7 +67,7 @@ def show_error(error: StellwerkError) -> None:
 
 def write_json(path: str, data: Any) -> None:
     """Dataclasses as JSON to a file, or to standard output for `-`."""
-    text = json.dumps(to_wire(data), indent=2, ensure_ascii=False)
+    text = json.dumps(redact(to_wire(data)), indent=2, ensure_ascii=False)
     if path == "-":
         click.echo(text)
         return
