@@ -43,16 +43,21 @@ class Admission:
         self._hosts = _LOOPBACK | {host.lower() for host in options.allowed_hosts}
         self._origins = frozenset(origin.lower().encode() for origin in options.allowed_origins)
         self._required = options.require_keys
+        self._epoch = object()  # what was remembered under another one is void
 
     def judge(self, head: Head, local_host: str) -> Verdict:
         """`local_host`: the address at which the connection arrived; a Host that names it is no rebinding."""
-        epoch = (self, self._keys.epoch, local_host)
-        if head.judged is not None and head.judged[0] == epoch:
-            return cast("Verdict", head.judged[1])
+        judged = head.judged
+        if judged is not None and judged[0] is self._epoch and judged[1] == local_host:
+            return cast("Verdict", judged[2])
         verdict = self._judge(head, local_host)
         if verdict.unverified is None:
-            head.judged = (epoch, verdict)
+            head.judged = (self._epoch, local_host, verdict)
         return verdict
+
+    def keys_changed(self) -> None:
+        """What was found under the old keys no longer holds."""
+        self._epoch = object()
 
     def _judge(self, head: Head, local_host: str) -> Verdict:
         verdict = Verdict()

@@ -13,7 +13,7 @@ from time import monotonic
 from stellwerk.serving.decision.types import Question
 from stellwerk.serving.gateway import deployment as deploying
 from stellwerk.serving.gateway.address import Resolver, direct
-from stellwerk.serving.gateway.admission import PREFLIGHT_LINES, Admission, unauthorised
+from stellwerk.serving.gateway.admission import PREFLIGHT_LINES, Admission, Verdict, unauthorised
 from stellwerk.serving.gateway.counters import Counters
 from stellwerk.serving.gateway.deployment import DeployError, Route
 from stellwerk.serving.gateway.dialect import DIALECTS, OPENAI, error_body
@@ -28,7 +28,6 @@ from stellwerk.serving.gateway.judge import ask_judge
 from stellwerk.serving.gateway.keys import KeyRing, KeysError
 from stellwerk.serving.gateway.log import RequestLog
 from stellwerk.serving.gateway.pages import Pages
-from stellwerk.serving.gateway.pool import Pool
 from stellwerk.serving.gateway.reload import PolicyFile
 from stellwerk.serving.gateway.replica import Replica
 from stellwerk.serving.gateway.settings import GatewaySettings
@@ -68,7 +67,7 @@ class Gateway:
         self._health = HealthMonitor(self._replica_changed)
         self._keys = KeyRing(Path(self.settings.keys_path) if self.settings.keys_path else None)
         plan = deploying.plan(policy, {}, self.resolve)
-        self.deployment, _ = deploying.apply(plan, 1, {}, self._routes)
+        self.deployment, _ = deploying.apply(plan, 1, {}, self._routes, self.counters)
         self._admission = self._admit(policy)
         self.log = RequestLog(self.settings.log_path)
         self._pages = Pages(self)
@@ -96,13 +95,13 @@ class Gateway:
         verdict = self._admission.judge(request.head, connection.local_host)
         if verdict.caller is not None:
             request.caller = verdict.caller.name
+        request.unverified = verdict.unverified
         return verdict.refusal
 
     def answer(self, connection: ServerConnection, request: Request) -> None:
         """A request is complete (see http.connection.Handler)."""
-        unverified = self._admission.judge(request.head, connection.local_host).unverified
-        if unverified is not None:
-            self.spawn(self._verified(connection, request, unverified))
+        if request.unverified is not None:
+            self.spawn(self._verified(connection, request, request.unverified))
             return
         dialect = DIALECTS.get(request.head.path)
         if dialect is None or request.head.method != b"POST":
@@ -171,7 +170,7 @@ class Gateway:
     def answer_lines(self, request: Request) -> bytes:
         """Header lines of the gateway's own for this client: CORS, where its page is allowed."""
         judged = request.head.judged
-        return getattr(judged[1], "cors", b"") if judged is not None else b""
+        return judged[2].cors if judged is not None and isinstance(judged[2], Verdict) else b""
 
     def why_not_admin(self, connection: ServerConnection, request: Request) -> str | None:
         """May this caller change the policy? None, or why not."""
@@ -201,7 +200,10 @@ class Gateway:
 
     async def ask(self, question: Question) -> str:
         """What decide() asks outside this process (see decision.types.Ask)."""
-        return await ask_judge(self.deployment, self.counters, question)
+        deployment = self.deployment
+        if question.kind == "switchyard" and deployment.switchyard is not None:
+            return await deployment.switchyard.choose(question)
+        return await ask_judge(deployment, self.counters, question)
 
     def changed(self) -> None:
         """A pool's readiness, room or window is different: decide() must hear of it."""
@@ -236,21 +238,23 @@ class Gateway:
     def ended(self, exchange: Exchange, now_s: float) -> None:
         """Count and log a finished request."""
         self.active.discard(exchange)
-        route, pool, request = exchange.route, exchange.pool, exchange.request
+        route, pool, begun_s = exchange.route, exchange.pool, exchange.request.received_s
         if route is None or pool is None:
             self.counters.refused[exchange.error or "unknown"] += 1
         else:
             route.answers += 1
-            counters = self.counters.pool(route.pool)
+            counters = route.counters
             counters.statuses[exchange.status] += 1
             given, made = exchange.tokens
             if given or made:
                 counters.count_tokens(given or 0, made or 0, pool.spec.price, self.deployment.baseline)
-            begun_s = request.received_s
             counters.service.add(now_s - begun_s)
             if exchange.first_byte_s:
                 counters.first_byte.add(exchange.first_byte_s - begun_s)
-            counters.queued.add(exchange.queued_s)
+            if exchange.queued_s:
+                counters.queued.add(exchange.queued_s)
+            else:
+                counters.queued.counts[0] += 1
         if self.log.active:
             prompt = exchange.prompt if self.deployment.policy.policy.gateway.log_prompts else None
             self.log.exchange(exchange, self.run_id, now_s, prompt)
@@ -276,7 +280,9 @@ class Gateway:
 
     def _swap(self, plan: deploying.Plan, admission: Admission) -> None:
         previous = self.deployment
-        self.deployment, dropped = deploying.apply(plan, previous.version + 1, previous.pools, self._routes)
+        self.deployment, dropped = deploying.apply(
+            plan, previous.version + 1, previous.pools, self._routes, self.counters
+        )
         self.deployment.shares.restore(previous.shares.recent())
         self._admission = admission
         for replica in dropped:
@@ -351,7 +357,8 @@ class Gateway:
         if self.settings.watch_policy and self._file.changed():
             self.spawn(self.reload_quietly())
         try:
-            self._keys.reload_if_changed()
+            if self._keys.reload_if_changed():
+                self._admission.keys_changed()
         except KeysError as error:
             self.log.event("keys_refused", why=str(error))
 
@@ -387,6 +394,3 @@ class Gateway:
             for replica in pool.replicas:
                 close_idle(replica)
         self.log.close()
-
-    def pools(self) -> dict[str, Pool]:
-        return self.deployment.pools

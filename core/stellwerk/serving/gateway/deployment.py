@@ -5,18 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from json.encoder import encode_basestring_ascii as quote
 
+from stellwerk.serving.decision import switchyard
 from stellwerk.serving.decision.decide import OVERRIDE_HEADER
 from stellwerk.serving.decision.request import SESSION_HEADERS
 from stellwerk.serving.decision.shares import ShareKeeper
 from stellwerk.serving.decision.state import StateSnapshot
+from stellwerk.serving.decision.switchyard import SwitchyardSteps
 from stellwerk.serving.decision.types import Decision, Scored
 from stellwerk.serving.gateway.address import AddressError, Resolver, address_of
+from stellwerk.serving.gateway.counters import Counters, PoolCounters
 from stellwerk.serving.gateway.http.message import Head
 from stellwerk.serving.gateway.pool import Pool
 from stellwerk.serving.gateway.replica import Replica
 from stellwerk.serving.policy.compiled import CompiledPolicy
 from stellwerk.serving.policy.model import Pool as PoolSpec
+from stellwerk.serving.policy.model import SwitchyardStep
 
 
 class DeployError(ValueError):
@@ -29,18 +34,21 @@ class Plan:
 
     policy: CompiledPolicy
     replicas: Mapping[str, tuple[Replica, ...]]
+    switchyard: SwitchyardSteps | None
 
 
 class Route:
     """One way through the policy to one pool: what every answer that came along it has in common."""
 
-    __slots__ = ("answers", "lines", "pool", "steps", "text")
+    __slots__ = ("answers", "counters", "lines", "logged", "pool", "steps", "text")
 
-    def __init__(self, pool: str, steps: tuple[str, ...]) -> None:
+    def __init__(self, pool: str, steps: tuple[str, ...], counters: PoolCounters) -> None:
         self.pool = pool
         self.steps = steps
         self.text = ">".join((*steps, pool))
         self.lines = b"x-stellwerk-pool: %b\r\nx-stellwerk-path: %b\r\n" % (_header_text(pool), _header_text(self.text))
+        self.logged = f'"pool":{quote(pool)},"path":{quote(self.text)}'
+        self.counters = counters
         self.answers = 0
 
 
@@ -48,19 +56,27 @@ class Deployment:
     """A compiled policy with a version, ready to answer. Requests hold on to the one they began with."""
 
     __slots__ = (
-        "_routes", "_snapshot", "baseline", "header_names", "models_body", "policy", "pools", "shares", "version",
+        "_counters", "_routes", "_snapshot", "baseline", "header_names", "models_body", "policy", "pools", "shares",
+        "switchyard", "version",
     )  # fmt: skip
 
     def __init__(
-        self, version: int, policy: CompiledPolicy, pools: dict[str, Pool], routes: dict[tuple[str, ...], Route]
+        self,
+        version: int,
+        policy: CompiledPolicy,
+        pools: dict[str, Pool],
+        routes: dict[tuple[str, ...], Route],
+        counters: Counters,
     ) -> None:
         self.version = version
         self.policy = policy
         self.pools = pools
+        self.switchyard: SwitchyardSteps | None = None  # algorithms of its `switchyard` steps, if it has any
         names = {OVERRIDE_HEADER, *SESSION_HEADERS, *policy.needs.headers}
         self.header_names = {name.encode("latin-1", "replace"): name for name in names}
         self.models_body = _models_body(policy)
         self._snapshot: StateSnapshot | None = None
+        self._counters = counters
         self._routes = routes  # shared by all versions, so that counts go on over a reload
         self.shares = ShareKeeper(policy.policy)
         baseline = policy.policy.gateway.baseline
@@ -106,7 +122,7 @@ class Deployment:
         key = (*decision.path, pool)
         route = self._routes.get(key)
         if route is None:
-            route = self._routes[key] = Route(pool, decision.path)
+            route = self._routes[key] = Route(pool, decision.path, self._counters.pool(pool))
         return route
 
 
@@ -145,7 +161,17 @@ def plan(policy: CompiledPolicy, pools: Mapping[str, Pool], resolve: Resolver) -
             else:
                 made.append(Replica(replica_spec.name, address, spec.max_running, spec.health))
         replicas[name] = tuple(made)
-    return Plan(policy, replicas)
+    return Plan(policy, replicas, _switchyard(policy))
+
+
+def _switchyard(policy: CompiledPolicy) -> SwitchyardSteps | None:
+    """Without the package its steps always take their `on_error`."""
+    if not any(isinstance(step, SwitchyardStep) for step in policy.policy.steps.values()) or not switchyard.installed():
+        return None
+    try:
+        return switchyard.SwitchyardSteps(policy.policy)
+    except switchyard.SwitchyardError as error:
+        raise DeployError(str(error)) from error
 
 
 def _same_place(replica: Replica, host: str, port: int, base: bytes, lines: bytes) -> bool:
@@ -154,7 +180,7 @@ def _same_place(replica: Replica, host: str, port: int, base: bytes, lines: byte
 
 
 def apply(
-    plan: Plan, version: int, pools: Mapping[str, Pool], routes: dict[tuple[str, ...], Route]
+    plan: Plan, version: int, pools: Mapping[str, Pool], routes: dict[tuple[str, ...], Route], counters: Counters
 ) -> tuple[Deployment, list[Replica]]:
     """Swap to a planned version in one step. Returns it with the replicas that are no longer used.
 
@@ -179,7 +205,9 @@ def apply(
     for name, pool in pools.items():
         if name not in kept:
             dropped += pool.replicas
-    return Deployment(version, plan.policy, kept, routes), dropped
+    deployment = Deployment(version, plan.policy, kept, routes, counters)
+    deployment.switchyard = plan.switchyard
+    return deployment, dropped
 
 
 def _model_json(spec: PoolSpec) -> bytes:

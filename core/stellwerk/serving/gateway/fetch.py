@@ -36,6 +36,11 @@ class _Fetch:
             self._upstream.cut()
             self._fail("the answer is too large")
 
+    def response_whole(self, head: ResponseHead, body: bytes, reusable: bool) -> None:
+        self.response_head(head, len(body))
+        self.response_data(body, None)
+        self.response_end(reusable)
+
     def response_end(self, reusable: bool) -> None:
         self._upstream.release(monotonic(), reusable=reusable)
         if not self.done.done():

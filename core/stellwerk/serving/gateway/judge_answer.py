@@ -7,6 +7,8 @@ import re
 
 _ERROR_START = re.compile(rb'\s*+\{\s*+(?:"error"\s*+:\s*+(?!null)|"object"\s*+:\s*+"error"|"type"\s*+:\s*+"error")')
 _BLANK_START = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*")
+# Everything up to the end of the first line of data.
+_FIRST_LINES = re.compile(rb"(?:(?!data:)[^\r\n]*+(?:\r\n|[\r\n]))*+(?:data:[^\r\n]*+)?")
 _FIELD_LINE = re.compile(rb"(?:data|event|id|retry)(?::|$)|:")
 
 # How engines say that a prompt does not fit. Lower case; any of them in the error text is enough.
@@ -50,6 +52,8 @@ def stated_window(body: bytes) -> int | None:
 
 def disguised_error(payload: bytes, *, whole: bool) -> bytes | None:
     """The body of a 200 that is an error, or None. A `whole` body is looked through, a start by its first key."""
+    if b"error" not in payload:
+        return None
     if _ERROR_START.match(payload):
         return payload
     if whole and b'"error"' in payload and len(payload) < 65536:
@@ -64,6 +68,8 @@ def disguised_error(payload: bytes, *, whole: bool) -> bytes | None:
 
 def is_json(payload: bytes) -> bool:
     """Does it begin as a JSON object or array? Nothing an engine answers on its API begins otherwise."""
+    if payload.startswith((b"{", b"[")):
+        return True
     start = _BLANK_START.match(payload)
     assert start is not None
     return payload[start.end() : start.end() + 1] in (b"{", b"[")
@@ -72,11 +78,14 @@ def is_json(payload: bytes) -> bool:
 def first_events_error(events: bytes) -> bytes | None:
     """The data of an error among the first events of a stream, or None.
 
+    Without the word in it only the first event is looked at, to see that it is one.
+
     Raises:
         ValueError: the lines are not those of an event stream.
     """
+    suspicious = b"error" in events
     kind = b""
-    for line in events.splitlines():
+    for line in events.splitlines() if suspicious else _FIRST_LINES.match(events)[0].splitlines():  # type: ignore[index]
         if not line:
             kind = b""
             continue
@@ -86,12 +95,10 @@ def first_events_error(events: bytes) -> bytes | None:
             kind = line[6:].strip()
         elif line.startswith(b"data:"):
             data = line[5:].strip()
-            if kind == b"error" or _ERROR_START.match(data):
+            if suspicious and (kind == b"error" or disguised_error(data, whole=True)):
                 return data
             if not data.startswith((b"{", b"[")):
                 raise ValueError("an event does not carry JSON")
-            if b'"error"' in data and disguised_error(data, whole=True):
-                return data
     return None
 
 

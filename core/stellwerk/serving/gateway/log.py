@@ -13,11 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from stellwerk.serving.gateway.exchange import Exchange
 
-_LINE = (
-    '{"time":"%s","id":"%s%x","api":%s,"model":%s,"pool":%s,"replica":%s,"path":%s,"status":%d,"error":%s,'
-    '"attempts":%d,"stream":%s,"key":%s,"input_tokens":%s,"output_tokens":%s,"bytes_in":%d,"bytes_out":%d,'
-    '"queued_ms":%.1f,"first_byte_ms":%s,"total_ms":%.1f'
-)
+_NOWHERE = '"pool":null,"path":null'
 _MOST_LINES = 2000  # gathered before they are written in any case
 
 
@@ -44,30 +40,21 @@ class RequestLog:
         """A finished request. Prompt text only when the policy asks for it."""
         if self._out is None:
             return
-        route, replica, request = exchange.route, exchange.replica, exchange.request
+        route, replica, request, error = exchange.route, exchange.replica, exchange.request, exchange.error
         given, made = exchange.tokens
         first_s, begun_s = exchange.first_byte_s, request.received_s
-        line = _LINE % (
-            self._time(),
-            run_id,
-            exchange.number,
-            quote(request.head.path.decode("ascii")),
-            quote(exchange.model),
-            quote(route.pool) if route else "null",
-            quote(replica.name) if replica else "null",
-            quote(route.text) if route else "null",
-            exchange.status,
-            quote(exchange.error) if exchange.error else "null",
-            exchange.attempts,
-            "true" if exchange.streamed else "false",
-            quote(request.caller) if request.caller else "null",
-            "null" if given is None else given,
-            "null" if made is None else made,
-            len(request.body),
-            exchange.bytes_out,
-            exchange.queued_s * 1e3,
-            "%.1f" % ((first_s - begun_s) * 1e3) if first_s else "null",
-            (now_s - begun_s) * 1e3,
+        line = (
+            f'{{"time":"{self._time()}","id":"{run_id}{exchange.number:x}","api":"{request.head.path.decode("ascii")}",'
+            f'"model":{quote(exchange.model)},{_NOWHERE if route is None else route.logged},'
+            f'"replica":{"null" if replica is None else replica.quoted},"status":{exchange.status},'
+            f'"error":{"null" if error is None else quote(error)},"attempts":{exchange.attempts},'
+            f'"stream":{"true" if exchange.streamed else "false"},'
+            f'"key":{"null" if request.caller is None else quote(request.caller)},'
+            f'"input_tokens":{"null" if given is None else given},"output_tokens":{"null" if made is None else made},'
+            f'"bytes_in":{len(request.body)},"bytes_out":{exchange.bytes_out},'
+            f'"queued_ms":{exchange.queued_s * 1e3:.1f},'
+            f'"first_byte_ms":{f"{(first_s - begun_s) * 1e3:.1f}" if first_s else "null"},'
+            f'"total_ms":{(now_s - begun_s) * 1e3:.1f}'
         )
         self._lines.append(line + "}\n" if prompt is None else f'{line},"prompt":{quote(prompt)}}}\n')
         if len(self._lines) > _MOST_LINES:

@@ -80,6 +80,18 @@ class Relay:
             if self._held_bytes > MAX_HELD_BYTES:
                 self._judge_large(self._held)
 
+    def response_whole(self, head: ResponseHead, body: bytes, reusable: bool) -> None:
+        if head.event_stream:
+            self.response_head(head, len(body))
+            self.response_data(body, None)
+            self.response_end(reusable)
+            return
+        upstream, self._upstream = self._upstream, None
+        assert upstream is not None
+        now_s = monotonic()
+        upstream.release(now_s, reusable=reusable)
+        self._judge_whole(head, body, now_s)
+
     def response_end(self, reusable: bool) -> None:
         upstream, self._upstream = self._upstream, None
         if upstream is None:
@@ -95,7 +107,8 @@ class Relay:
         else:
             held = self._held
             payload = b"" if held is None else held[0] if len(held) == 1 else b"".join(held)
-            self._judge_whole(payload, now_s)
+            assert self._head is not None
+            self._judge_whole(self._head, payload, now_s)
 
     def upstream_lost(self, reason: str, *, answered: bool, reused: bool) -> None:
         self._upstream = None
@@ -106,9 +119,8 @@ class Relay:
 
     # --- whole answers --------------------------------------------------------------------------------------------
 
-    def _judge_whole(self, payload: bytes, now_s: float) -> None:
-        head, exchange = self._head, self._exchange
-        assert head is not None
+    def _judge_whole(self, head: ResponseHead, payload: bytes, now_s: float) -> None:
+        exchange = self._exchange
         status = head.status
         if not 200 <= status < 300:
             exchange.refused(status, payload, head)

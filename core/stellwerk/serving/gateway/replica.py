@@ -5,6 +5,7 @@ No I/O and no clock of its own: every call that depends on time is told the time
 
 from __future__ import annotations
 
+import json
 import math
 from typing import TYPE_CHECKING, Literal
 
@@ -42,6 +43,7 @@ class Replica:
         "idle",
         "name",
         "prefixes",
+        "quoted",
         "reason",
         "running",
         "slots",
@@ -50,6 +52,7 @@ class Replica:
 
     def __init__(self, name: str, address: Address, limit: int, health: Health) -> None:
         self.name = name
+        self.quoted = json.dumps(name)  # for the log
         self.address = address
         self.health = health
         self.state: ReplicaState = "up"

@@ -7,7 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from time import monotonic_ns
 from typing import cast
+
+# A prompt with this mark gets a slow stream whose last words are the time at which the end was written: whoever
+# reads them knows how late the end came.
+TIMED_MARK = b"[timed]"
+TIMED_EVENTS = 5
+TIMED_PACE_S = 0.004
 
 _MODELS = json.dumps({"object": "list", "data": [{"id": "null", "object": "model", "owned_by": "simulated"}]}).encode()
 _USAGE = {"prompt_tokens": 12, "completion_tokens": 8, "total_tokens": 20}
@@ -98,7 +105,9 @@ class NullEngine(asyncio.Protocol):
         if data.startswith(b"GET"):
             self._transport.write(self._models)
         elif data.find(b'"stream":true', end, stop) >= 0 or data.find(b'"stream": true', end, stop) >= 0:
-            if self._pace_s:
+            if data.find(TIMED_MARK, end, stop) >= 0:
+                self._timed(0)
+            elif self._pace_s:
                 self._paced(0)
             else:
                 self._transport.write(self._stream)
@@ -110,6 +119,14 @@ class NullEngine(asyncio.Protocol):
         if number + 1 < len(self._parts):
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(self._pace_s, self._paced, number + 1)
+
+    def _timed(self, number: int) -> None:
+        if number < TIMED_EVENTS:
+            self._transport.write(self._parts[min(number, 1)])
+            self._timer = asyncio.get_running_loop().call_later(TIMED_PACE_S, self._timed, number + 1)
+        else:
+            stamp = _chunk(_event({"content": f"written_ns={monotonic_ns()}"}, None))
+            self._transport.write(stamp + self._parts[-1])
 
 
 async def serve_null(host: str, port: int, *, events: int = 8, pace_s: float = 0.0) -> asyncio.Server:

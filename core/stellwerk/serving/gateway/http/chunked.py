@@ -7,6 +7,7 @@ import re
 LAST_CHUNK = b"0\r\n\r\n"
 
 _SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[\t\x20-\x7e]{0,200})?\r\n")
+_HEXADECIMAL = b"0123456789abcdefABCDEF"
 _LONGEST_SIZE_LINE = 256
 _LONGEST_TRAILER = 8 * 1024
 _NO_BYTES = b""
@@ -52,26 +53,27 @@ class ChunkReader:
 
     def _feed_whole(self, data: bytes) -> bytes | None:
         """The payload, if `data` is exactly whole chunks: nearly always so with streamed answers."""
-        match = _SIZE.match
         position, length = 0, len(data)
         payload: list[bytes] = []
         while position < length:
-            line = match(data, position)
-            if line is None:
+            start = data.find(b"\r\n", position, position + 10)
+            digits = data[position:start]
+            # int() alone would also take signs, blanks, underscores and 0x.
+            if start < 0 or not digits or digits.strip(_HEXADECIMAL):
                 return None
-            size = int(line[1], 16)
-            start = line.end()
+            size = int(digits, 16)
+            start += 2
             end = start + size
+            if data[end : end + 2] != b"\r\n":
+                return None
             if not size:
-                if end + 2 != length or data[end:] != b"\r\n":
+                if end + 2 != length:
                     return None
                 self.raw = data[:position]
                 self.ended = True
                 break
-            position = end + 2
-            if data[end:position] != b"\r\n":
-                return None
             payload.append(data[start:end])
+            position = end + 2
         else:
             self.raw = data
         return payload[0] if len(payload) == 1 else b"".join(payload)

@@ -12,7 +12,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Protocol, cast
 
 from stellwerk.serving.gateway.http.chunked import ChunkError, ChunkReader
-from stellwerk.serving.gateway.http.message import HttpError, Request, bad_request
+from stellwerk.serving.gateway.http.message import Head, HttpError, Request, bad_request
+from stellwerk.serving.gateway.http.parse import same_head
 from stellwerk.serving.gateway.http.status import CONTINUE, answer_head
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class ServerConnection(asyncio.Protocol):
         "_head",
         "_held_back",
         "_inside",
+        "_last",
         "_missing",
         "_received",
         "_server",
@@ -92,6 +94,7 @@ class ServerConnection(asyncio.Protocol):
         self._closing = False
         self._discarding = False
         self._inside = False
+        self._last: Head | None = None  # of the request before
         self._held_back = False  # reading is paused: the client has sent too much ahead
 
     # --- asyncio --------------------------------------------------------------------------------------------------
@@ -166,6 +169,13 @@ class ServerConnection(asyncio.Protocol):
         if self._received is not None:
             return self._read_body(data)
         server = self._server
+        last = self._last
+        if last is not None and not self._head:
+            length, start = same_head(last, data)
+            if start:
+                request = Request(last, length)
+                request.received_s = monotonic()
+                return self._begin(request, data, start)
         if self._head:
             searched = max(0, len(self._head) - 3)
             self._head += data
@@ -187,8 +197,9 @@ class ServerConnection(asyncio.Protocol):
             raise HttpError(431, "head_too_large", "The request head is too large.")
         if self._head:
             self._head = bytearray()
-        head, length = server.heads.parse(data[:end], server.limits.header_count)
-        request = Request(head, length)
+        head, body_length = server.heads.parse(data[:end], server.limits.header_count)
+        self._last = head
+        request = Request(head, body_length)
         request.received_s = monotonic()
         return self._begin(request, data, end + 4)
 
@@ -207,7 +218,9 @@ class ServerConnection(asyncio.Protocol):
             if end <= len(data):
                 if length:
                     request.body = data[start:end]
-                self._answer(request)
+                self.request = request
+                self.deadline_s = 0.0
+                self._server.handler.answer(self, request)
                 return data[end:]
         self._received = request
         self.deadline_s = request.received_s + self._server.limits.body_timeout_s

@@ -54,9 +54,13 @@ class Head:
     worked out from them: the slots after `version_11` are filled in by whoever asks first.
 
     `headers` keeps the order, names in lower case. `fields` is the same as a mapping (the last of equal names).
+    `before` and `after` are the bytes around the digits of Content-Length, the latter with the empty line; `before`
+    is empty where the head has none in its usual spelling.
     """
 
     __slots__ = (
+        "after",
+        "before",
         "chunked",
         "engine_lines",
         "expects_continue",
@@ -82,15 +86,16 @@ class Head:
         self.keep_alive = version_11
         self.chunked = False
         self.expects_continue = False
+        self.before = self.after = b""
         self.engine_lines: bytes | None = None  # what an engine gets to see of it
-        self.judged: tuple[object, object] | None = None  # (who judged, what was found)
+        self.judged: tuple[object, str, object] | None = None  # (who judged, for which address, what was found)
         self.viewed: tuple[object, dict[str, str]] | None = None  # (policy version, the headers it looks at)
 
 
 class Request:
     """One request. `content_length` is None for a chunked body, 0 when there is none."""
 
-    __slots__ = ("body", "caller", "content_length", "head", "keep_alive", "received_s")
+    __slots__ = ("body", "caller", "content_length", "head", "keep_alive", "received_s", "unverified")
 
     def __init__(self, head: Head, content_length: int | None) -> None:
         self.head = head
@@ -98,6 +103,7 @@ class Request:
         self.keep_alive = head.keep_alive
         self.body = b""
         self.caller: str | None = None  # name of the API key that was shown
+        self.unverified: bytes | None = None  # a key that must be hashed before anything else happens
         self.received_s = 0.0
 
 

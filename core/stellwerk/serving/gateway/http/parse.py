@@ -147,6 +147,7 @@ class HeadCache:
         if known is not None:
             return known, int(digits)
         parsed, length = self._parse(head, header_count)
+        parsed.before, parsed.after = key[0], key[1] + b"\r\n\r\n"
         self._keep(head, key, parsed)
         return parsed, length
 
@@ -166,6 +167,23 @@ class HeadCache:
             if len(self._heads) >= _MOST_HEADS:
                 self._heads.clear()
             self._heads[key] = parsed
+
+
+def same_head(known: Head, data: bytes) -> tuple[int, int]:
+    """Does `data` begin with this head, but for the length? (length, where the body starts), or (0, 0).
+
+    The usual case on a connection that is kept: comparing is cheaper than looking for the end of the head.
+    """
+    if not known.before or not data.startswith(known.before):
+        return 0, 0
+    start = len(known.before)
+    stop = data.find(b"\r\n", start, start + 17)
+    if stop < 0 or not data.startswith(known.after, stop):
+        return 0, 0
+    digits = data[start:stop]
+    if not digits.isdigit():
+        return 0, 0
+    return int(digits), stop + len(known.after)
 
 
 def best_parser() -> HeadParser:

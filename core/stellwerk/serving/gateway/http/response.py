@@ -43,10 +43,13 @@ class ResponseError(ValueError):
 class ResponseHead:
     """Never changed once made. `passed` are the raw header lines to pass on, each with its line end.
 
-    `content_type` is lower case and bare. `event_stream`: a success whose body is server-sent events.
+    `content_type` is lower case and bare. `event_stream`: a success whose body is server-sent events. `before` and
+    `after` are the bytes around the digits of Content-Length, as with `http.message.Head`.
     """
 
     __slots__ = (
+        "after",
+        "before",
         "chunked",
         "content_length",
         "content_type",
@@ -68,6 +71,7 @@ class ResponseHead:
         self.event_stream = False
         self.retry_after: bytes | None = None
         self.passed = b""
+        self.before = self.after = b""
 
 
 def parse_response_head(head: bytes) -> ResponseHead:
@@ -150,6 +154,8 @@ class ResponseHeads:
         known = self._heads.get(key)
         if known is None:
             known = parse_response_head(head)
+            if digits:
+                known.before, known.after = key[0], key[1] + b"\r\n\r\n"
             if len(self._heads) >= _MOST_HEADS:
                 self._heads.clear()
             self._heads[key] = known
@@ -165,6 +171,9 @@ class ResponseSink(Protocol):
     def response_data(self, payload: bytes, raw: bytes | None) -> None:
         """`raw`: the same payload as whole chunks, when it came so; it may be passed on as it is."""
 
+    def response_whole(self, head: ResponseHead, body: bytes, reusable: bool) -> None:
+        """The same as the three others one after the other: the whole answer came at once."""
+
     def response_end(self, reusable: bool) -> None:
         """The answer is complete. `reusable`: the connection can carry another request."""
 
@@ -172,12 +181,13 @@ class ResponseSink(Protocol):
 class ResponseReader:
     """One connection's answers, one after the other."""
 
-    __slots__ = ("_chunks", "_head", "_heads", "_held", "_length", "_missing", "sink")
+    __slots__ = ("_chunks", "_head", "_heads", "_held", "_last", "_length", "_missing", "sink")
 
     def __init__(self, heads: ResponseHeads) -> None:
         self.sink: ResponseSink | None = None
         self._heads = heads
         self._held = b""
+        self._last: ResponseHead | None = None  # of the answer before
         self._head: ResponseHead | None = None  # of the answer whose body is being read
         self._length: int | None = None
         self._chunks: ChunkReader | None = None
@@ -192,10 +202,28 @@ class ResponseReader:
         if self._head is None:
             if self.sink is None:
                 raise ResponseError("an answer without a request")
+            if self._last is not None and not self._held and self._feed_whole(self.sink, self._last, data):
+                return
             data = self._read_head(data)
             if not data or self._head is None:
                 return
         self._read_body(data)
+
+    @staticmethod
+    def _feed_whole(sink: ResponseSink, last: ResponseHead, data: bytes) -> bool:
+        """Is `data` one whole answer with the head of the one before? The usual case with answers of some length."""
+        if not last.before or not data.startswith(last.before):
+            return False
+        start = len(last.before)
+        stop = data.find(b"\r\n", start, start + 17)
+        if stop < 0 or not data.startswith(last.after, stop):
+            return False
+        digits = data[start:stop]
+        body = data[stop + len(last.after) :]
+        if not digits.isdigit() or len(body) != int(digits) or last.status in (204, 304):
+            return False
+        sink.response_whole(last, body, last.keep_alive)
+        return True
 
     def _read_head(self, data: bytes) -> bytes:
         """What follows a complete head; nothing while it is incomplete."""
@@ -214,6 +242,7 @@ class ResponseReader:
             head, length = self._heads.parse(data[:end])
             data = data[end + 4 :]
             if head.status >= 200:
+                self._last = head
                 self._begin(head, length, data)
                 return data
 
