@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from stellwerk.model.errors import StellwerkError
 from stellwerk.model.finding import Check, Severity, Verdict, Verification
 from stellwerk.model.plan import Plan
+from stellwerk.model.redact import redact
 from stellwerk.setup.files import write_atomic
 from stellwerk.setup.store import ClusterStore
 from stellwerk.wire import to_wire
@@ -56,7 +57,13 @@ class Controller(ClusterController):
 
     # -- plan ----------------------------------------------------------------------------------------------------
 
-    def make_plan(self, *, mtu: int | None = None, failed: Callable[[StellwerkError], None] | None = None) -> None:
+    def make_plan(
+        self,
+        *,
+        mtu: int | None = None,
+        pool: str | None = None,
+        failed: Callable[[StellwerkError], None] | None = None,
+    ) -> None:
         """Plan for the latest look."""
         session, look = self._open_session(), self.look
         if look is None:
@@ -65,7 +72,7 @@ class Controller(ClusterController):
         async def work() -> Plan:
             from stellwerk.setup.planning import build_plan
 
-            return build_plan(session.cluster, look, mtu=mtu)
+            return build_plan(session.cluster, look, mtu=mtu, pool=pool)
 
         def made(plan: Any) -> None:
             self.plan, self.outcome = plan, None
@@ -76,7 +83,7 @@ class Controller(ClusterController):
     def save_plan(self, window: QWidget) -> None:
         """Write the plan to a file that a person chooses."""
         if self.plan is not None:
-            self._save(window, f"plan-{self.plan.plan_id}.json", json.dumps(to_wire(self.plan), indent=2))
+            self._save(window, f"plan-{self.plan.plan_id}.json", json.dumps(redact(to_wire(self.plan)), indent=2))
 
     # -- apply ---------------------------------------------------------------------------------------------------
 

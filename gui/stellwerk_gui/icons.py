@@ -6,7 +6,7 @@ from functools import lru_cache
 from importlib.resources import files
 
 from PySide6.QtCore import QByteArray, QRectF, QSize, Qt
-from PySide6.QtGui import QIcon, QImage, QPainter, QPixmap
+from PySide6.QtGui import QColor, QIcon, QImage, QPainter, QPen, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
 
@@ -34,11 +34,44 @@ def pixmap(name: str, colour: str, size: int = 20, pen: float = 1.75, ratio: flo
     return made
 
 
-def icon(name: str, colour: str, size: int = 20, disabled: str | None = None) -> QIcon:
-    """An icon for buttons and menus, sharp at 1x and 2x."""
+def icon(name: str, colour: str, size: int = 20, disabled: str | None = None, pad: tuple[int, int] = (0, 0)) -> QIcon:
+    """An icon for buttons and menus, sharp at 1x and 2x; `pad` is empty room left and right of it."""
     made = QIcon()
     for ratio in (1.0, 2.0):
-        made.addPixmap(pixmap(name, colour, size, ratio=ratio))
+        made.addPixmap(padded(pixmap(name, colour, size, ratio=ratio), pad))
         if disabled:
-            made.addPixmap(pixmap(name, disabled, size, ratio=ratio), QIcon.Mode.Disabled)
+            made.addPixmap(padded(pixmap(name, disabled, size, ratio=ratio), pad), QIcon.Mode.Disabled)
+    return made
+
+
+def padded(image: QPixmap, pad: tuple[int, int]) -> QPixmap:
+    """Room beside an icon: Qt sets it too near to a button's text, and style sheets cannot change that."""
+    left, right = pad
+    if not left and not right:
+        return image
+    ratio = image.devicePixelRatio()
+    made = QPixmap(round(image.width() + (left + right) * ratio), image.height())
+    made.setDevicePixelRatio(ratio)
+    made.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(made)
+    painter.drawPixmap(left, 0, image)
+    painter.end()
+    return made
+
+
+def swatch(colour: str, side: int, *, hollow: bool = False, pad: int = 0) -> QIcon:
+    """A node's square as an icon."""
+    made = QIcon()
+    for ratio in (1.0, 2.0):
+        image = QPixmap(round(side * ratio), round(side * ratio))
+        image.setDevicePixelRatio(ratio)
+        image.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(image)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(QColor(colour), 1.5) if hollow else Qt.PenStyle.NoPen)
+        painter.setBrush(Qt.BrushStyle.NoBrush if hollow else QColor(colour))
+        inset = 0.75 if hollow else 0.0
+        painter.drawRoundedRect(QRectF(0, 0, side, side).adjusted(inset, inset, -inset, -inset), 3, 3)
+        painter.end()
+        made.addPixmap(padded(image, (0, pad)))
     return made

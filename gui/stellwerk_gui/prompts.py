@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
 
 from stellwerk.remote.prompts import PasswordQuestion
@@ -100,6 +100,11 @@ class _Dialog(QDialog):
         self.buttons.addStretch(1)
         self._outer.addSpacing(theme.current().px(4))
         self._outer.addLayout(self.buttons)
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ShortcutOverride:
+            theme.current().show_focus()
+        return super().event(event)
 
 
 class HostKeyDialog(_Dialog):

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from stellwerk_gui.theme import Tokens
 
 
-def style_sheet(t: Tokens, scale: float) -> str:
-    """QSS for the whole application at `scale`."""
+def style_sheet(t: Tokens, scale: float, rings: bool = True) -> str:
+    """QSS for the whole application at `scale`; `rings`: the widget with the focus is ringed."""
 
     def px(value: float) -> str:
         return f"{round(value * scale)}px"
@@ -22,7 +22,19 @@ def style_sheet(t: Tokens, scale: float) -> str:
     def pt(value: float) -> str:
         return f"{value * scale:.2f}pt"
 
-    return "\n".join((_base(t, px, pt), _buttons(t, px, pt), _inputs(t, px, pt), _labels(t, px, pt), _frames(t, px)))
+    parts = [_base(t, px, pt), _buttons(t, px, pt), _inputs(t, px, pt), _labels(t, px, pt), _frames(t, px)]
+    return "\n".join([*parts, _rings(t)] if rings else parts)
+
+
+def _rings(t: Tokens) -> str:
+    return f"""
+QPushButton:focus, QToolButton:focus {{ border: 2px solid {t.accent}; }}
+QPushButton[kind="primary"]:focus {{ border: 2px solid {t.text}; }}
+QLineEdit:focus, QComboBox:focus, QSpinBox:focus, QPlainTextEdit:focus {{ border: 2px solid {t.accent}; }}
+QCheckBox:focus, QRadioButton:focus {{ border: 2px solid {t.accent}; }}
+QAbstractItemView:focus {{ border: 2px solid {t.accent}; }}
+QSlider:focus {{ border: 2px solid {t.accent}; }}
+"""
 
 
 def _base(t: Tokens, px, pt) -> str:  # type: ignore[no-untyped-def]
@@ -53,16 +65,17 @@ def _buttons(t: Tokens, px, pt) -> str:  # type: ignore[no-untyped-def]
 QPushButton, QToolButton {{ background: {t.raised}; color: {t.text}; border: 2px solid transparent;
   border-radius: {px(8)}; padding: 0 {px(10)}; min-height: {px(28)}; max-height: {px(28)}; font-weight: 500; }}
 QPushButton:hover, QToolButton:hover {{ background: {t.hover}; }}
-QPushButton:focus, QToolButton:focus {{ border: 2px solid {t.accent}; }}
 QPushButton:disabled, QToolButton:disabled {{ color: {t.disabled}; background: {t.raised}; }}
 QPushButton[kind="primary"] {{ background: {t.accent}; color: {t.on_accent}; font-weight: 600; }}
-QPushButton[kind="primary"]:focus {{ border: 2px solid {t.text}; }}
 QPushButton[kind="primary"]:disabled {{ background: {t.raised}; color: {t.disabled}; }}
 QPushButton[kind="ghost"] {{ background: transparent; color: {t.muted}; }}
 QPushButton[kind="ghost"]:hover {{ background: {t.raised}; }}
 QPushButton[kind="ghost"]:disabled {{ background: transparent; color: {t.disabled}; }}
 QPushButton[kind="link"] {{ background: transparent; color: {t.accent_text}; padding: 0 {px(2)}; min-height: {px(20)};
   max-height: {px(20)}; border-radius: {px(4)}; text-align: left; }}
+QPushButton[kind="quiet"] {{ background: transparent; color: {t.muted}; padding: 0; min-height: {px(18)};
+  max-height: {px(18)}; font-size: {pt(9)}; font-weight: 400; }}
+QPushButton[kind="quiet"]:hover {{ color: {t.text}; }}
 QPushButton[kind="small"] {{ min-height: {px(22)}; max-height: {px(22)}; padding: 0 {px(8)}; font-size: {pt(9)}; }}
 QPushButton[kind="icon"] {{ padding: 0; min-width: {px(28)}; max-width: {px(28)}; background: transparent; }}
 QPushButton[kind="icon"]:hover {{ background: {t.raised}; }}
@@ -84,21 +97,34 @@ QLineEdit, QComboBox, QSpinBox, QPlainTextEdit {{ background: {t.raised}; color:
   border: 2px solid transparent; border-bottom: 1px solid {t.outline}; border-radius: {px(6)}; padding: 0 {px(8)};
   selection-background-color: {t.accent}; selection-color: {t.on_accent}; }}
 QLineEdit, QComboBox, QSpinBox {{ min-height: {px(28)}; max-height: {px(28)}; }}
-QLineEdit:focus, QComboBox:focus, QSpinBox:focus, QPlainTextEdit:focus {{ border: 2px solid {t.accent}; }}
 QLineEdit:disabled, QComboBox:disabled {{ color: {t.disabled}; }}
 QPlainTextEdit {{ padding: {px(6)}; font-family: "JetBrains Mono"; font-size: {pt(9)}; }}
+QComboBox {{ padding-right: {px(24)}; }}
 QComboBox::drop-down {{ border: 0; width: {px(20)}; }}
 QComboBox QAbstractItemView {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.line};
   selection-background-color: {t.hover}; selection-color: {t.text}; outline: 0; }}
+QCheckBox::indicator {{ width: {px(16)}; height: {px(16)}; border: 1px solid {t.outline}; border-radius: {px(4)};
+  background: {t.raised}; }}
+QCheckBox::indicator:checked {{ background: {t.accent}; border: 1px solid {t.accent}; }}
 QCheckBox, QRadioButton {{ spacing: {px(8)}; border: 2px solid transparent; border-radius: {px(4)}; }}
-QCheckBox:focus, QRadioButton:focus {{ border: 2px solid {t.accent}; }}
-QAbstractItemView {{ background: {t.surface}; border: 0; border-radius: {px(12)}; outline: 0;
+QLineEdit:focus, QPlainTextEdit:focus {{ border-bottom: 1px solid {t.accent}; }}
+QAbstractItemView {{ background: {t.surface}; border: 2px solid transparent; border-radius: {px(12)}; outline: 0;
   selection-background-color: {t.accent_soft}; selection-color: {t.text}; gridline-color: {t.line}; }}
 QAbstractItemView::item {{ padding: 0 {px(10)}; border-bottom: 1px solid {t.line}; }}
 QAbstractItemView::item:selected {{ background: {t.accent_soft}; color: {t.text}; }}
-QAbstractItemView:focus {{ border: 2px solid {t.accent}; }}
 QHeaderView, QHeaderView::section {{ background: {t.surface}; color: {t.muted}; border: 0;
-  border-bottom: 1px solid {t.line}; padding: 0 {px(10)}; font-size: {pt(9)}; font-weight: 500; min-height: {px(30)}; }}
+  border-radius: 0; padding: 0 {px(10)}; font-size: {pt(9)}; font-weight: 500; min-height: {px(30)}; }}
+QHeaderView::section {{ border-bottom: 1px solid {t.line}; }}
+QHeaderView {{ background: transparent; }}
+QTableCornerButton::section {{ background: {t.surface}; border: 0; }}
+QComboBox[kind="heading"] {{ background: transparent; border: 2px solid transparent; padding: 0; font-weight: 600;
+  min-height: {px(20)}; max-height: {px(20)}; }}
+QComboBox::down-arrow {{ image: none; border: 0; width: 0; }}
+QSlider {{ border: 2px solid transparent; border-radius: {px(4)}; min-height: {px(22)}; }}
+QSlider::groove:horizontal {{ background: {t.raised}; height: {px(4)}; border-radius: {px(2)}; }}
+QSlider::sub-page:horizontal {{ background: {t.accent}; height: {px(4)}; border-radius: {px(2)}; }}
+QSlider::handle:horizontal {{ background: {t.text}; width: {px(14)}; height: {px(14)}; margin: -{px(5)} 0;
+  border-radius: {px(7)}; }}
 """
 
 

@@ -8,7 +8,17 @@ from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import QByteArray, QEvent, QObject, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QColor, QKeySequence, QPainter, QPaintEvent, QResizeEvent, QShortcut
+from PySide6.QtGui import (
+    QCloseEvent,
+    QColor,
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+    QShortcut,
+)
 from PySide6.QtWidgets import QAbstractButton, QFrame, QLabel, QMainWindow, QProgressBar, QStackedWidget, QWidget
 
 from stellwerk.model.errors import StellwerkError
@@ -16,8 +26,16 @@ from stellwerk_gui import theme
 from stellwerk_gui.icons import paint_icon
 from stellwerk_gui.palette import Command, CommandPalette
 from stellwerk_gui.settings import SettingsFile
-from stellwerk_gui.widgets.controls import Button, Icon, Note, frame, hbox, label, vbox
+from stellwerk_gui.widgets.controls import Button, Icon, Note, frame, hbox, label, plain_tip, vbox
 
+WALKING = (
+    Qt.Key.Key_Tab,
+    Qt.Key.Key_Backtab,
+    Qt.Key.Key_Left,
+    Qt.Key.Key_Right,
+    Qt.Key.Key_Up,
+    Qt.Key.Key_Down,
+)
 SMALLEST = QSize(960, 600)
 USUAL = QSize(1440, 900)
 
@@ -117,8 +135,8 @@ class RailItem(QAbstractButton):
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(c.raised))
             painter.drawRoundedRect(box, t.px(6), t.px(6))
-        if self.hasFocus():
-            painter.setPen(QColor(c.accent))
+        if t.ringed(self):
+            painter.setPen(QPen(QColor(c.accent), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(box.adjusted(1, 1, -1, -1), t.px(6), t.px(6))
         size = t.px(20)
@@ -207,7 +225,7 @@ class RailHead(QFrame):
     def show_cluster(self, name: str, health: str, icon_name: str, colour: str) -> None:
         width = theme.current().px(theme.RAIL_PX - 6)
         self._name.setText(self._name.fontMetrics().elidedText(name, Qt.TextElideMode.ElideRight, width))
-        self._name.setToolTip(name)
+        self._name.setToolTip(plain_tip(name))
         self._health.setText(health)
         self._icon.set_icon(icon_name, colour)
         self._icon.setVisible(bool(name))
@@ -243,9 +261,8 @@ class StatusLine(QFrame):
         row.addWidget(self.event_text)
         right = hbox(spacing=6)
         right.addWidget(label("Ctrl K", "key"))
-        commands = Button(self.tr("Commands"), "link", on_click=open_palette)
+        commands = Button(self.tr("Commands"), "quiet", on_click=open_palette)
         commands.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        commands.setStyleSheet("font-size: 9pt; font-weight: 400;")
         right.addWidget(commands)
         row.addLayout(right)
         self.set_work("", None)
@@ -313,6 +330,12 @@ class Shell(QMainWindow):
         tops = [e for e in self._entries if not e.bottom]
         for number, entry in enumerate(tops, 1):
             QShortcut(QKeySequence(f"Ctrl+{number}"), self, partial(self.open_page, entry.key))
+
+    def event(self, event: QEvent) -> bool:
+        """Every key comes through here before anything else; the first Tab or arrow shows the focus."""
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and event.key() in WALKING:
+            theme.current().show_focus()
+        return super().event(event)
 
     def add_side_panel(self, panel: QWidget) -> None:
         """A panel beside all pages (the virtual cluster's); hidden until it is asked for."""

@@ -8,7 +8,7 @@ from importlib.resources import as_file, files
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from stellwerk_gui.sheet import style_sheet
 
@@ -154,6 +154,7 @@ class Theme(QObject):
         self.choice = "dark"
         self.scale = 1.0
         self.reduce_motion = False
+        self.keys_used = False
         self.tokens = DARK
         app.setStyle("Fusion")
         load_fonts()
@@ -165,8 +166,18 @@ class Theme(QObject):
         self.tokens = _resolve(choice)
         self._app.setFont(font(TEXT_PT * scale))
         self._app.setPalette(_palette(self.tokens))
-        self._app.setStyleSheet(style_sheet(self.tokens, scale))
+        self._app.setStyleSheet(style_sheet(self.tokens, scale, rings=self.keys_used))
         self.changed.emit()
+
+    def show_focus(self) -> None:
+        """Somebody moves with the keyboard: from now on the focus is ringed. Before that it would only distract."""
+        if not self.keys_used:
+            self.keys_used = True
+            self._app.setStyleSheet(style_sheet(self.tokens, self.scale, rings=True))
+
+    def ringed(self, widget: QWidget) -> bool:
+        """Whether a widget that paints itself draws its focus ring."""
+        return self.keys_used and widget.hasFocus()
 
     @property
     def dark(self) -> bool:

@@ -10,11 +10,14 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QStackedWidget, QTableWidget, QTableWidgetItem, QWidget
 
+from stellwerk.model.fabric import PortRef
 from stellwerk.model.finding import Severity
+from stellwerk.model.units import link_speed
 from stellwerk_gui import theme
+from stellwerk_gui.cluster.legend import Legend
 from stellwerk_gui.cluster.panel import NodePanel
 from stellwerk_gui.cluster.tiles import TileValue, tile_values
-from stellwerk_gui.cluster.views import live_view
+from stellwerk_gui.cluster.views import live_view, topology_word
 from stellwerk_gui.controller import Controller
 from stellwerk_gui.palette import Command
 from stellwerk_gui.shell import Page
@@ -22,6 +25,7 @@ from stellwerk_gui.widgets.controls import Button, Segments, clear_layout, frame
 from stellwerk_gui.widgets.fabricmap import FabricMap, NodeView
 
 if TYPE_CHECKING:
+    from stellwerk.setup.look import Look
     from stellwerk_gui.widgets.fabricmap import CableView
 
 REFRESH_MS = 500
@@ -37,7 +41,8 @@ class ClusterPage(Page):
     open_logs = Signal(str)
 
     def __init__(self, controller: Controller) -> None:
-        super().__init__(controller.tr("Cluster"))
+        super().__init__("")
+        self.title.setText(self.tr("Cluster"))
         self.controller = controller
         self.choice = Segments(
             [("map", self.tr("Map")), ("table", self.tr("Table"))], "map", icons=["cluster", "table"]
@@ -77,7 +82,8 @@ class ClusterPage(Page):
         for widget in (self.map, self.table, self.empty):
             self.stack.addWidget(widget)
         column.addWidget(self.stack, 1)
-        column.addWidget(self._legend())
+        self.legend = Legend()
+        column.addWidget(self.legend)
         self.panel = NodePanel(self.controller)
         self.panel.closed.connect(self.close_panel)
         self.panel.logs.connect(self.open_logs)
@@ -100,21 +106,6 @@ class ClusterPage(Page):
         row.addStretch(1)
         column.addLayout(row)
         column.addStretch(1)
-        return box
-
-    def _legend(self) -> QWidget:
-        box = QWidget()
-        row = hbox(box, spacing=16)
-        for text in (
-            self.tr("one cable, two halves"),
-            self.tr("brighter: more traffic"),
-            self.tr("amber: degraded"),
-            self.tr("red dashes: broken"),
-            self.tr("moving dashes: direction"),
-        ):
-            row.addWidget(label(text, "second-muted"))
-        row.addStretch(1)
-        self.legend = box
         return box
 
     def shown(self) -> None:
@@ -170,11 +161,17 @@ class ClusterPage(Page):
 
     def _say(self, nodes_ready: int, total: int) -> None:
         look = self.controller.look
-        shape = f", {look.topology.kind.value}" if look is not None else ""
-        text = self.tr("{ready} of {total} machines connected").format(ready=nodes_ready, total=total) + shape
+        text = self.tr("{ready} of {total} machines connected").format(ready=nodes_ready, total=total)
+        notes = self.controller.node_notes()
+        if notes:
+            many = self.tr("{n} with findings").format(n=len(notes))
+            text += ", " + (self.tr("1 with a finding") if len(notes) == 1 else many)
+        if look is not None:
+            text += f" · {topology_word(look.topology.kind)}{_speed(look)}"
         worst = self.controller.worst_finding()
-        if nodes_ready < total or worst is Severity.BAD:
-            self.set_state(text, "alert-triangle", "warn")
+        if nodes_ready < total or worst is not None:
+            bad = worst is Severity.BAD
+            self.set_state(text, "circle-x" if bad else "alert-triangle", "bad" if bad else "warn")
         else:
             self.set_state(text, "circle-check", "good")
 
@@ -194,7 +191,12 @@ class ClusterPage(Page):
     def close_panel(self) -> None:
         if self.panel.isVisible():
             self.panel.hide()
+            self._fit_legend()
         self.map.select()
+
+    def _fit_legend(self) -> None:
+        beside = self.panel.width() if self.panel.isVisible() and self._outer.indexOf(self.panel) >= 0 else 0
+        self.legend.fit(self.width() - beside - theme.current().px(32))
 
     def _place_panel(self) -> None:
         """Beside the map in a wide window, over it in a narrow one."""
@@ -209,9 +211,11 @@ class ClusterPage(Page):
         if narrow:
             self.panel.setGeometry(self.body.width() - self.panel.width(), 0, self.panel.width(), self.body.height())
             self.panel.raise_()
+        self._fit_legend()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._fit_legend()
         if self.panel.isVisible():
             self._place_panel()
 
@@ -281,7 +285,8 @@ class NodeTable(QTableWidget):
     opened = Signal(str)
 
     def __init__(self) -> None:
-        heads = [self.tr(h) for h in ("Machine", "State", "GPU", "Memory", "Temperature", "Power", "Sent", "Received")]
+        heads = [self.tr("Machine"), self.tr("State"), "GPU", self.tr("Memory"), self.tr("Temperature")]
+        heads += [self.tr("Power"), self.tr("Sent"), self.tr("Received")]
         super().__init__(0, len(heads))
         self.setHorizontalHeaderLabels(heads)
         self.verticalHeader().hide()
@@ -316,6 +321,21 @@ class NodeTable(QTableWidget):
                     self.setItem(row, column, QTableWidgetItem(text))
                 elif found.text() != text:
                     found.setText(text)
+
+
+def _speed(look: Look) -> str:
+    """The speed of the slowest link in use, where it is known."""
+    used = {ref for c in look.topology.cabling.cables for ref in (c.a, c.b)}
+    used |= {link.port for link in look.topology.cabling.switch_links}
+    speeds = [
+        half.netdev.speed_mbps
+        for member in look.members
+        for port in member.ports
+        if PortRef(member.name, port.number) in used
+        for half in port.halves
+        if half.netdev.speed_mbps
+    ]
+    return f", {link_speed(min(speeds))}" if speeds else ""
 
 
 def _number(value: float | None, unit: str, digits: int) -> str:

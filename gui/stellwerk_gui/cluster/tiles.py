@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import QCoreApplication
+
 if TYPE_CHECKING:
     from stellwerk.telemetry import TelemetryStore
 
@@ -19,7 +21,7 @@ class TileValue:
     unit: str
     live: int
     total: int
-    detail: str = ""
+    number: float = 0.0  # the value itself, for the small line
 
 
 def tile_values(telemetry: TelemetryStore | None, names: Sequence[str], now_s: float) -> tuple[TileValue, ...]:
@@ -37,7 +39,7 @@ def tile_values(telemetry: TelemetryStore | None, names: Sequence[str], now_s: f
     ) -> None:
         found = [v for v in (pick(n) for n in live) if v is not None]
         if found:
-            tiles.append(TileValue(key, f"{combine(found):.{digits}f}", unit, len(found), len(names)))
+            tiles.append(TileValue(key, f"{combine(found):.{digits}f}", unit, len(found), len(names), combine(found)))
 
     def fabric(name: str) -> float | None:
         values = [v for k, v in latest[name].items() if k.startswith("half.") and k.endswith(".tx") and v is not None]
@@ -48,13 +50,18 @@ def tile_values(telemetry: TelemetryStore | None, names: Sequence[str], now_s: f
     used = [v for v in (latest[n].get("mem.used") for n in live) if v is not None]
     total = [v for v in (latest[n].get("mem.total") for n in live) if v is not None]
     if used:
-        tiles.append(TileValue("memory", f"{sum(used):.1f}", f"of {sum(total):.1f} GiB", len(used), len(names)))
+        of = QCoreApplication.translate("tiles", "of {n} GiB")
+        tiles.append(
+            TileValue("memory", f"{sum(used):.1f}", of.format(n=f"{sum(total):.1f}"), len(used), len(names), sum(used))
+        )
     add("power", "W", sum, lambda n: latest[n].get("gpu.power"), 0)
     temps = {n: latest[n].get("gpu.temp") or latest[n].get("temp.max") for n in live}
     known = {n: v for n, v in temps.items() if v is not None}
     if known:
         hottest = max(known, key=lambda n: known[n])
-        tiles.append(TileValue("hottest", f"{known[hottest]:.0f}", f"°C {hottest}", len(known), len(names)))
+        tiles.append(
+            TileValue("hottest", f"{known[hottest]:.0f}", f"°C {hottest}", len(known), len(names), known[hottest])
+        )
     add("cpu", "%", _mean, lambda n: latest[n].get("cpu"))
     return tuple(tiles)
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QCoreApplication
 
 from stellwerk.model.fabric import Cable, PortRef, TopologyKind
 from stellwerk.model.finding import Severity
@@ -12,11 +15,44 @@ from stellwerk_gui.widgets.fabricmap import CableView, HalfView, MapView, NodeVi
 
 if TYPE_CHECKING:
     from stellwerk.fabric.members import Member
+    from stellwerk.model.plan import Plan
     from stellwerk.setup.look import Look
     from stellwerk.telemetry import TelemetryStore
     from stellwerk_gui.controller import NodeSnapshot
 
 Rates = Mapping[str, float | None]
+
+
+def translate(text: str) -> str:
+    return QCoreApplication.translate("views", text)
+
+
+def topology_word(kind: TopologyKind) -> str:
+    """`Ring`, `Switch` ... in the user's language."""
+    return {
+        TopologyKind.SINGLE: translate("Single"),
+        TopologyKind.PAIR: translate("Pair"),
+        TopologyKind.RING: translate("Ring"),
+        TopologyKind.CHAIN: translate("Chain"),
+        TopologyKind.SWITCH: translate("Switch"),
+        TopologyKind.MIXED: translate("Mixed"),
+        TopologyKind.UNKNOWN: translate("Not complete yet"),
+    }[kind]
+
+
+def state_word(state: str) -> str:
+    """The state of a link (value of `LinkState`) in the user's language."""
+    words = {
+        "found": translate("Found"),
+        "checking key": translate("Checking key"),
+        "logging in": translate("Logging in"),
+        "installing agent": translate("Installing agent"),
+        "ready": translate("Ready"),
+        "reconnecting": translate("Reconnecting"),
+        "needs attention": translate("Needs attention"),
+        "closed": translate("Closed"),
+    }
+    return words.get(state, state)
 
 
 def cables_view(look: Look, nodes: Sequence[NodeSnapshot]) -> MapView:
@@ -27,11 +63,11 @@ def cables_view(look: Look, nodes: Sequence[NodeSnapshot]) -> MapView:
     for cable in look.topology.cabling.cables:
         wrong = any(c.a == cable.a and c.b == cable.b for c in bad_cables)
         slow = cable.speed_mbps is not None and cable.speed_mbps < 200_000
-        label = "Wrong port" if wrong else link_speed(cable.speed_mbps) if cable.speed_mbps else ""
+        label = translate("Wrong port") if wrong else link_speed(cable.speed_mbps) if cable.speed_mbps else ""
         sign = "bad" if wrong else "warn" if slow else "ok"
         cables.append(CableView(cable.a, cable.b, "bad" if wrong else "warn" if slow else "ok", label, sign, _quiet()))
     for finding in look.cable_findings:
-        cables += [CableView(c.a, c.b, "missing", "Missing", "bad") for c in finding.missing]
+        cables += [CableView(c.a, c.b, "missing", translate("Missing"), "bad") for c in finding.missing]
         if finding.belongs is not None and finding.cable is not None:
             cables.append(CableView(finding.belongs.a, finding.belongs.b, "belongs"))
     for link in look.topology.cabling.switch_links:
@@ -47,9 +83,30 @@ def cables_view(look: Look, nodes: Sequence[NodeSnapshot]) -> MapView:
         switch=_switch(look) if kind in (TopologyKind.SWITCH, TopologyKind.MIXED) else None,
         order=_order(look),
         words=True,
-        centre_big=f"{right} of {needed}" if ring else "",
-        centre_small="cables are right" if ring else "",
+        centre_big=translate("{n} of {all}").format(n=right, all=needed) if ring else "",
+        centre_small=translate("cables are right") if ring else "",
     )
+
+
+def plan_view(plan: Plan, look: Look, nodes: Sequence[NodeSnapshot]) -> MapView:
+    """The plan as a drawing: the cables as they are, the planned addresses on the cards."""
+    view = cables_view(look, nodes)
+    planned = {node.node: node for node in plan.nodes}
+    cards: list[NodeView] = []
+    for card in view.nodes:
+        node = planned.get(card.name)
+        rows = node.rows if node is not None else ()
+        ports = []
+        for port in card.ports:
+            then = [r.then or ", ".join(r.now) for r in rows if r.port == port.number and (r.then or r.now)]
+            state = "ok" if then else "off"
+            words = "  ".join(then) or translate("no address")
+            ports.append(replace(port, words=words, state=state))
+        changes = node is not None and bool(node.changes)
+        text = translate("Changes") if changes else translate("Adopted")
+        cards.append(replace(card, ports=tuple(ports), state="busy" if changes else "ready", state_text=text))
+    cables = tuple(replace(c, label="", label_state="plain") for c in view.cables)
+    return replace(view, nodes=tuple(cards), cables=cables, centre_big="", centre_small="")
 
 
 def _once(cables: Sequence[CableView]) -> list[CableView]:
@@ -87,18 +144,18 @@ def _walk(names: Sequence[str], cables: Sequence[Cable]) -> tuple[str, ...]:
 def _cable_card(member: Member, look: Look, nodes: Sequence[NodeSnapshot], bad: set[PortRef]) -> NodeView:
     ends: dict[PortRef, str] = {}
     for cable in look.topology.cabling.cables:
-        ends[cable.a] = f"to {cable.b}"
-        ends[cable.b] = f"to {cable.a}"
+        for own, other in ((cable.a, cable.b), (cable.b, cable.a)):
+            ends[own] = translate("to {node} port {n}").format(node=other.node, n=other.port)
     for link in look.topology.cabling.switch_links:
-        ends[link.port] = "to the switch" + (f", {link.switch_port}" if link.switch_port else "")
+        ends[link.port] = translate("to the switch") + (f", {link.switch_port}" if link.switch_port else "")
     for ref, host in look.topology.cabling.foreign:
-        ends[ref] = f"to {host}, not of this cluster"
+        ends[ref] = translate("to {host}, not of this cluster").format(host=host)
     unheard = dict(look.topology.cabling.unheard)
     ports = []
     for port in member.ports:
         ref = PortRef(member.name, port.number)
         carrier = any(half.netdev.carrier for half in port.halves)
-        words = ends.get(ref) or unheard.get(ref) or ("nobody answers" if carrier else "no cable")
+        words = ends.get(ref) or unheard.get(ref) or (translate("nobody answers") if carrier else translate("no cable"))
         state = "bad" if ref in bad else "ok" if ref in ends else "off"
         light = "bad" if ref in bad and carrier else "ok" if carrier else "off"
         ports.append(PortView(port.number, tuple(HalfView(h.label, light) for h in port.halves), words, state))
@@ -108,7 +165,7 @@ def _cable_card(member: Member, look: Look, nodes: Sequence[NodeSnapshot], bad: 
         name=member.name,
         number=member.number,
         state="unreachable" if away else "ready",
-        state_text=snapshot.state if away and snapshot else gibibytes_from_kb(member.facts.memory.total_kb),
+        state_text=state_word(snapshot.state) if away and snapshot else gibibytes_from_kb(member.facts.memory.total_kb),
         ports=tuple(ports),
     )
 
@@ -117,9 +174,9 @@ def _switch(look: Look) -> SwitchView:
     links = look.topology.cabling.switch_links
     named = next((link.switch for link in links if link.switch and link.switch != "switch"), "")
     return SwitchView(
-        name="Switch",
+        name=translate("Switch"),
         left=f"{named} (LLDP)" if named else "",
-        right=f"{len(links)} port{'s' if len(links) != 1 else ''} seen",
+        right=translate("1 port seen") if len(links) == 1 else translate("{n} ports seen").format(n=len(links)),
         port_names=tuple((link.port, link.switch_port or "") for link in links),
     )
 
@@ -201,11 +258,14 @@ def _live_card(
     stale = fresh is None or fresh.stale
     away = not node.ready or (stale and fresh is not None and fresh.age_s is not None)
     state, sentence = note or ("ready", "")
-    text = {"ready": "Ready", "degraded": "Degraded", "bad": "Needs attention"}[state]
+    words = {"ready": translate("Ready"), "degraded": translate("Degraded"), "bad": translate("Needs attention")}
+    text = words[state]
     age_s = fresh.age_s if fresh is not None else None
     if away:
         state = "unreachable"
-        text = node.state.capitalize() if not node.ready else seconds(age_s) if age_s is not None else "No data"
+        text = (
+            state_word(node.state) if not node.ready else seconds(age_s) if age_s is not None else translate("No data")
+        )
     ports: list[PortView] = []
     tx: list[float] = []
     rx: list[float] = []

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QApplication, QComboBox, QLineEdit, QPlainTextEdit
+from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit
 
 from stellwerk_gui import theme
 from stellwerk_gui.logs.ring import LogLine, LogRing
 from stellwerk_gui.palette import Command
 from stellwerk_gui.shell import Page
-from stellwerk_gui.widgets.controls import Button, hbox, label, vbox
+from stellwerk_gui.widgets.controls import Button, Combo, hbox, label, vbox
 
 SHOW_LINES = 2000
 REFRESH_MS = 300
@@ -35,7 +35,7 @@ class LogsPage(Page):
         self.filter.setAccessibleName(self.tr("Filter"))
         self.filter.textChanged.connect(self.refresh)
         row.addWidget(self.filter, 1)
-        self.level = QComboBox()
+        self.level = Combo()
         self.level.setAccessibleName(self.tr("Level"))
         for text, value in (
             (self.tr("All"), 0),
@@ -89,7 +89,7 @@ class LogsPage(Page):
         at = bar.value()
         self.text.setPlainText("\n".join(line.text for line in lines))
         bar.setValue(bar.maximum() if self.follow.isChecked() else at)
-        self.count.setText(self.tr("%n line(s)", "", len(lines)))
+        self.count.setText(self.tr("1 line") if len(lines) == 1 else self.tr("{n} lines").format(n=len(lines)))
 
     def copy_shown(self) -> None:
         QApplication.clipboard().setText("\n".join(line.text for line in self.shown_lines()) + "\n")

@@ -8,12 +8,18 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
+from PySide6.QtCore import QCoreApplication
 
-from stellwerk_gui.widgets.graph import Line
+from stellwerk_gui.widgets.graph_group import Line
 
 if TYPE_CHECKING:
     from stellwerk.setup.look import Look
     from stellwerk.telemetry import TelemetryStore
+
+
+def mark(text: str) -> str:
+    """Marks a text of this module for translation where it cannot be translated yet."""
+    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +34,23 @@ class Quantity:
     way: str = "tx"
     digits: int = 1
 
+    @property
+    def name(self) -> str:
+        """The title in the user's language."""
+        return QCoreApplication.translate("metrics", self.title)
+
 
 QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
     {
         q.key: q
         for q in (
-            Quantity("link", "Link throughput, sent", "Gb/s", 200.0),
-            Quantity("received", "Link throughput, received", "Gb/s", 200.0, way="rx"),
-            Quantity("gpu", "GPU utilisation", "%", 100.0, "gpu.util", digits=0),
-            Quantity("memory", "Unified memory", "GiB used", 128.0, "mem.used"),
-            Quantity("power", "Power", "W", 160.0, "gpu.power", digits=0),
-            Quantity("temperature", "Temperature", "°C", 100.0, "gpu.temp", digits=0),
-            Quantity("cpu", "CPU", "%", 100.0, "cpu", digits=0),
+            Quantity("link", mark("Link throughput, sent"), "Gb/s", 200.0),
+            Quantity("received", mark("Link throughput, received"), "Gb/s", 200.0, way="rx"),
+            Quantity("gpu", mark("GPU utilisation"), "%", 100.0, "gpu.util", digits=0),
+            Quantity("memory", mark("Unified memory"), "GiB used", 128.0, "mem.used"),
+            Quantity("power", mark("Power"), "W", 160.0, "gpu.power", digits=0),
+            Quantity("temperature", mark("Temperature"), "°C", 100.0, "gpu.temp", digits=0),
+            Quantity("cpu", mark("CPU"), "%", 100.0, "cpu", digits=0),
         )
     }
 )

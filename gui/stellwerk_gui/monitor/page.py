@@ -5,26 +5,26 @@ from __future__ import annotations
 import csv
 import io
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from PySide6.QtCore import QPoint, QRectF, Qt, QTimer
-from PySide6.QtGui import QColor, QFont, QKeySequence, QMouseEvent, QPainter, QPaintEvent, QPen, QShortcut
-from PySide6.QtWidgets import QComboBox, QFileDialog, QGridLayout, QHBoxLayout, QLabel, QMenu, QWidget
+from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QFileDialog, QGridLayout, QHBoxLayout, QMenu, QWidget
 
 from stellwerk.model.errors import StellwerkError
 from stellwerk.model.units import seconds
 from stellwerk.setup.files import write_atomic
-from stellwerk.telemetry import Freshness
+from stellwerk.telemetry import Freshness, TelemetryStore
 from stellwerk_gui import theme
-from stellwerk_gui.cluster.tiles import TileValue, tile_values
+from stellwerk_gui.cluster.tiles import tile_values
 from stellwerk_gui.controller import Controller
-from stellwerk_gui.icons import paint_icon
 from stellwerk_gui.monitor.metrics import QUANTITIES, line_of
+from stellwerk_gui.monitor.strip import LiveStrip, NodeChip
+from stellwerk_gui.monitor.tiles import TileRow
 from stellwerk_gui.palette import Command
 from stellwerk_gui.shell import Page
-from stellwerk_gui.widgets.controls import Button, Segments, clear_layout, frame, hbox, label, restyle, vbox
+from stellwerk_gui.widgets.controls import Button, Combo, Segments, clear_layout, hbox, vbox
 from stellwerk_gui.widgets.graph import Graph, GraphGroup, Series
 
 DRAW_MS = 100
@@ -36,7 +36,8 @@ class MonitorPage(Page):
     """Draws at most ten times a second, and only while it is in front."""
 
     def __init__(self, controller: Controller) -> None:
-        super().__init__(controller.tr("Monitor"))
+        super().__init__("")
+        self.title.setText(self.tr("Monitor"))
         self.controller = controller
         self.group = GraphGroup(self)
         self.stretch = Segments(STRETCHES, "300")
@@ -91,13 +92,13 @@ class MonitorPage(Page):
 
     def _graph(self, key: str, place: int) -> Graph:
         q = QUANTITIES[key]
-        graph = Graph(self.tr(q.title), q.unit, self.group, top=q.top, digits=q.digits)
-        choice = QComboBox()
-        choice.setAccessibleName(self.tr("Quantity of graph {n}").format(n=place + 1))
+        graph = Graph(q.name, q.unit, self.group, top=q.top, digits=q.digits)
+        choice = Combo(self.tr("Quantity of graph {n}").format(n=place + 1), heading=True)
         for other in QUANTITIES.values():
-            choice.addItem(self.tr(other.title), other.key)
+            choice.addItem(other.name, other.key)
         choice.setCurrentIndex(list(QUANTITIES).index(key))
         choice.currentIndexChanged.connect(lambda: self._choose(place, choice.currentData()))
+        choice.currentIndexChanged.connect(lambda: choice.updateGeometry())
         graph.replace_heading(choice)
         return graph
 
@@ -172,7 +173,7 @@ class MonitorPage(Page):
         self._last_drawn = now
         fresh = {n: store.freshness(n, now) for n in names}
         self._say(names, fresh)
-        self.tiles.show_tiles(tile_values(store, names, now))
+        self.tiles.show_tiles(tile_values(store, names, now), now)
         self.strip.update()
         end = now if self.group.end_s is None else self.group.end_s
         back = now - end + self.group.window_s
@@ -183,7 +184,15 @@ class MonitorPage(Page):
                 for name in names
                 if name not in self.group.hidden
             }
+            graph.set_limit(self._limit(key, store, names))
             graph.show_lines(lines, now, time.time())
+
+    def _limit(self, key: str, store: TelemetryStore, names: list[str]) -> tuple[float, str] | None:
+        """What the memory of the smallest machine allows."""
+        if key != "memory":
+            return None
+        totals = [v for v in (store.latest(n).get("mem.total") for n in names) if v is not None]
+        return (min(totals), self.tr("{n} usable").format(n=f"{min(totals):.1f}")) if totals else None
 
     def _say(self, names: list[str], fresh: dict[str, Freshness]) -> None:
         stale = [(n, f) for n, f in fresh.items() if f.stale]
@@ -197,7 +206,8 @@ class MonitorPage(Page):
             else:
                 text += ", " + self.tr("no data of {n}").format(n=name)
         rate = self.controller.rate_hz
-        text += " · " + self.tr("{r} sample(s)/s").format(r=f"{rate:g}")
+        once = self.tr("1 sample/s")
+        text += " · " + (once if rate == 1 else self.tr("{r} samples/s").format(r=f"{rate:g}"))
         self.set_state(text, "clock" if stale else "circle-check", "warn" if stale else "good")
 
     # -- export --------------------------------------------------------------------------------------------------
@@ -242,163 +252,3 @@ class MonitorPage(Page):
             Command(self.tr("Export as CSV"), self.export_csv),
             Command(self.tr("Log axis on or off"), self.log_axis.toggle),
         ]
-
-
-class NodeChip(Button):
-    """A chip of the legend: click hides, double click isolates."""
-
-    def __init__(self, name: str, colour: str, off: bool) -> None:
-        super().__init__(f"    {name}", "chip", name=name)
-        self._name, self._colour, self._off = name, colour, off
-        self.toggled_name: Callable[[str], object] = lambda n: None
-        self.isolated: Callable[[str], object] = lambda n: None
-        restyle(self, off="true" if off else "false")
-        self.clicked.connect(lambda: self.toggled_name(self._name))
-
-    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        self.isolated(self._name)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        t = theme.current()
-        p = QPainter(self)
-        p.setRenderHint(QPainter.RenderHint.Antialiasing)
-        box = QRectF(t.px(11), self.height() / 2 - t.px(5), t.px(10), t.px(10))
-        p.setPen(QPen(QColor(self._colour), 1.5))
-        p.setBrush(Qt.BrushStyle.NoBrush if self._off else QColor(self._colour))
-        p.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 3, 3)
-        p.end()
-
-
-class TileRow(QWidget):
-    """Cards with one big number each, and on how many nodes it rests."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._row = hbox(self, spacing=12)
-        self._labels: dict[str, tuple[QLabel, QLabel, QLabel]] = {}
-        self._keys: list[str] = []
-
-    def show_tiles(self, tiles: tuple[TileValue, ...]) -> None:
-        self.setVisible(bool(tiles))
-        if [t.key for t in tiles] != self._keys:
-            clear_layout(self._row)
-            self._keys = [t.key for t in tiles]
-            self._labels = {t.key: self._card(t.key) for t in tiles}
-        for tile in tiles:
-            value, unit, nodes = self._labels[tile.key]
-            value.setText(tile.value)
-            unit.setText(tile.unit)
-            nodes.setText(
-                self.tr("{live} of {all}").format(live=tile.live, all=tile.total) if tile.live < tile.total else ""
-            )
-
-    def _card(self, key: str) -> tuple[QLabel, QLabel, QLabel]:
-        names = {
-            "fabric": self.tr("Fabric, sent"),
-            "gpu": self.tr("GPU, mean"),
-            "memory": self.tr("Unified memory"),
-            "power": self.tr("Power"),
-            "hottest": self.tr("Hottest"),
-            "cpu": self.tr("CPU, mean"),
-        }
-        card = frame("card")
-        column = vbox(card, margins=(12, 10, 12, 8), spacing=0)
-        head = hbox()
-        head.addWidget(label(names[key], "second-muted"))
-        head.addStretch(1)
-        nodes = label("", "second-muted")
-        head.addWidget(nodes)
-        column.addLayout(head)
-        row = hbox(spacing=6)
-        value, unit = label("", "big"), label("", "muted")
-        row.addWidget(value)
-        row.addWidget(unit, 0, Qt.AlignmentFlag.AlignBottom)
-        row.addStretch(1)
-        column.addLayout(row)
-        self._row.addWidget(card, 1)
-        return value, unit, nodes
-
-
-class LiveStrip(QWidget):
-    """All nodes in a row over the switch (or the ring), each with its GPU and its link's traffic."""
-
-    def __init__(self, controller: Controller) -> None:
-        super().__init__()
-        self.controller = controller
-        self.setFixedHeight(theme.current().px(88))
-        self.setAccessibleName(self.tr("Live links"))
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        t = theme.current()
-        c = t.tokens
-        p = QPainter(self)
-        p.setRenderHint(QPainter.RenderHint.Antialiasing)
-        p.scale(t.scale, t.scale)
-        width, height = self.width() / t.scale, self.height() / t.scale
-        p.setPen(QPen(QColor(c.card_line), 1))
-        p.setBrush(QColor(c.surface))
-        p.drawRoundedRect(QRectF(0.5, 0.5, width - 1, height - 1), 12, 12)
-        nodes = self.controller.nodes
-        if not nodes:
-            p.end()
-            return
-        store = self.controller.telemetry
-        now = time.monotonic()
-        bar = QRectF(16, height - 24, width - 32, 16)
-        p.setPen(Qt.PenStyle.NoPen)
-        p.setBrush(QColor(c.raised))
-        p.drawRoundedRect(bar, 4, 4)
-        p.setFont(theme.font(theme.SECOND_PT))
-        p.setPen(QColor(c.muted))
-        kind = self.controller.look.topology.kind.value.capitalize() if self.controller.look is not None else ""
-        p.drawText(bar.adjusted(12, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, kind)
-        step = (width - 32) / len(nodes)
-        bad = {name for name, _ in self.controller.bad_halves()}
-        for i, node in enumerate(nodes):
-            latest = store.latest(node.name) if store is not None else {}
-            fresh = store.freshness(node.name, now) if store is not None else None
-            stale = fresh is None or fresh.stale or not node.ready
-            box = QRectF(16 + i * step, 8, step - 12, 28)
-            pen = QPen(QColor(c.line), 1, Qt.PenStyle.DashLine if stale else Qt.PenStyle.SolidLine)
-            p.setPen(pen)
-            p.setBrush(Qt.BrushStyle.NoBrush)
-            p.drawRoundedRect(box, 6, 6)
-            colour = t.node_colour(node.number)
-            p.setPen(QPen(QColor(colour), 1.5))
-            p.setBrush(Qt.BrushStyle.NoBrush if stale else QColor(colour))
-            p.drawRoundedRect(QRectF(box.left() + 9.5, box.center().y() - 4.5, 9, 9), 3, 3)
-            p.setFont(theme.font(theme.SECOND_PT, QFont.Weight.DemiBold))
-            p.setPen(QColor(c.muted if stale else c.text))
-            name = p.fontMetrics().elidedText(node.name, Qt.TextElideMode.ElideRight, int(box.width() - 78))
-            p.drawText(box.adjusted(26, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, name)
-            gpu = latest.get("gpu.util")
-            cpu = latest.get("cpu")
-            load = gpu if gpu is not None else cpu
-            age = fresh.age_s if fresh is not None else None
-            text = (seconds(age) if age is not None else "") if stale else "" if load is None else f"{load:.0f} %"
-            p.setFont(theme.font(theme.SECOND_PT))
-            p.setPen(QColor(c.muted if stale else c.text))
-            p.drawText(box.adjusted(0, 0, -10, 0), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, text)
-            if node.name in bad:
-                paint_icon(p, "alert-triangle", QRectF(box.right() - 58, box.center().y() - 7, 14, 14), c.warn)
-            self._link(p, box, bar, latest, stale)
-        p.end()
-
-    def _link(self, p: QPainter, box: QRectF, bar: QRectF, latest: dict[str, float | None], stale: bool) -> None:
-        from stellwerk_gui.widgets.fabricmap.cable import STRAND_WIDTHS, load_step
-
-        c = theme.current().tokens
-        sent = [v for k, v in latest.items() if k.startswith("half.") and k.endswith(".tx") and v is not None]
-        total = sum(sent)
-        x = box.left() + box.width() * 0.45
-        for i in range(2):
-            step = load_step(total / 2)
-            pen = QPen(QColor(c.line if stale else c.load[step]), STRAND_WIDTHS[step])
-            if stale:
-                pen.setStyle(Qt.PenStyle.DotLine)
-            p.setPen(pen)
-            p.drawLine(int(x + i * 5), int(box.bottom()), int(x + i * 5), int(bar.top()))
-        p.setPen(QColor(c.muted))
-        words = self.tr("no data") if stale else f"{total:.1f} Gb/s" if sent else ""
-        p.drawText(QRectF(x + 14, box.bottom(), 90, bar.top() - box.bottom()), Qt.AlignmentFlag.AlignVCenter, words)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QCheckBox, QComboBox, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QScrollArea, QVBoxLayout, QWidget
 
 from stellwerk_gui import theme
 from stellwerk_gui.settings import SettingsFile
 from stellwerk_gui.shell import Page
-from stellwerk_gui.widgets.controls import Button, Segments, frame, hbox, label, vbox
+from stellwerk_gui.widgets.controls import Button, Combo, Segments, frame, hbox, label, vbox
 
 SCALES = (1.0, 1.25, 1.5, 1.75, 2.0)
 RATES = (1.0, 2.0, 5.0, 10.0)
@@ -64,13 +64,13 @@ class SettingsPage(Page):
         self.theme_choice = Segments(choices, value.theme)
         self.theme_choice.chosen.connect(lambda key: self.settings.change(theme=key))
         self._row(box, self.tr("Theme"), self.theme_choice)
-        self.language = QComboBox()
+        self.language = Combo()
         for key, text in (("system", self.tr("System")), ("en", "English"), ("de", "Deutsch")):
             self.language.addItem(text, key)
         self.language.setCurrentIndex(self.language.findData(value.language))
         self.language.currentIndexChanged.connect(lambda: self.settings.change(language=self.language.currentData()))
         self._row(box, self.tr("Language (at the next start)"), self.language)
-        self.scale = QComboBox()
+        self.scale = Combo()
         for number in SCALES:
             self.scale.addItem(f"{number:.0%}", number)
         self.scale.setCurrentIndex(max(0, self.scale.findData(value.scale)))
@@ -80,7 +80,7 @@ class SettingsPage(Page):
         self.motion.setChecked(value.reduce_motion)
         self.motion.toggled.connect(lambda on: self.settings.change(reduce_motion=on))
         self._row(box, self.tr("Reduce motion"), self.motion)
-        self.rate = QComboBox()
+        self.rate = Combo()
         for hz in RATES:
             self.rate.addItem(self.tr("{r} a second").format(r=f"{hz:g}"), hz)
         self.rate.setCurrentIndex(max(0, self.rate.findData(value.sample_rate_hz)))

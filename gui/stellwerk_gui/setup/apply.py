@@ -44,6 +44,12 @@ class NodeProgress(QFrame):
             "idle": (self.tr("Unchanged"), "circle-minus", "muted"),
         }
 
+    def start(self) -> None:
+        """Before the first word of the machine."""
+        word, icon, colour = self.words["preparing"]
+        self.state.setText(word)
+        self.icon.set_icon(icon, colour)
+
     def show_event(self, event: ApplyEvent) -> None:
         word, icon, colour = self.words.get(event.state, (event.state, "refresh", "muted"))
         self.state.setText(word)
@@ -58,10 +64,10 @@ class ApplyStep(StepPage):
     """Starts when it is entered with a plan; *Roll back* until the decision."""
 
     def __init__(self, controller: Controller) -> None:
-        super().__init__(
-            controller,
-            controller.tr("Apply"),
-            controller.tr("Each machine takes its own backup and goes back by itself unless it is confirmed in time."),
+        super().__init__(controller)
+        self.say(
+            self.tr("Apply"),
+            self.tr("Each machine takes its own backup and goes back by itself unless it is confirmed in time."),
         )
         self.result = Note("info")
         self.result.hide()
@@ -94,6 +100,7 @@ class ApplyStep(StepPage):
         for node in plan.nodes:
             if node.changes:
                 row = NodeProgress(node.node, self.controller.number(node.node))
+                row.start()
                 self._rows[node.node] = row
                 self._list.addWidget(row)
         self._list.addStretch(1)

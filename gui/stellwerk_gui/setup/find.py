@@ -21,10 +21,9 @@ class FindStep(StepPage):
     """A field for addresses, and the list of machines."""
 
     def __init__(self, controller: Controller) -> None:
-        super().__init__(
-            controller,
-            controller.tr("Find"),
-            controller.tr("Type the machines of the cluster, or take those that answer on the network."),
+        super().__init__(controller)
+        self.say(
+            self.tr("Find"), self.tr("Type the machines of the cluster, or take those that answer on the network.")
         )
         self.ssh_config: Path | None = Path.home() / ".ssh" / "config"
         self._build()
@@ -100,7 +99,11 @@ class FindStep(StepPage):
         new = [m for m in machines if m[1].rpartition("@")[2] not in known]
         self.found_icon.set_icon("wifi", "good" if machines else "muted")
         self.found_text.setText(
-            self.tr("%n machine(s) found", "", len(machines))
+            (
+                self.tr("1 machine found")
+                if len(machines) == 1
+                else self.tr("{n} machines found").format(n=len(machines))
+            )
             if machines
             else self.tr("Listening for machines on this network")
         )
@@ -141,7 +144,9 @@ class FindStep(StepPage):
 
     def note(self) -> str:
         count = len(self.controller.nodes)
-        return self.tr("%n machine(s)", "", count) if count else ""
+        if not count:
+            return ""
+        return self.tr("1 machine") if count == 1 else self.tr("{n} machines").format(n=count)
 
     def leave(self) -> bool:
         if self.field.toPlainText().strip():

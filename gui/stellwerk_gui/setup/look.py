@@ -5,17 +5,17 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPointF, QRectF, Qt, QTimer
+from PySide6.QtCore import QCoreApplication, QPointF, QRectF, Qt, QTimer
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent, QPen
-from PySide6.QtWidgets import QComboBox, QFrame, QProgressBar, QScrollArea, QTableWidget, QTableWidgetItem, QWidget
+from PySide6.QtWidgets import QFrame, QProgressBar, QScrollArea, QTableWidget, QTableWidgetItem, QWidget
 
 from stellwerk.model.fabric import CableFinding, Movement, TopologyKind
 from stellwerk.model.finding import Severity
 from stellwerk.model.units import gibibytes_from_kb, link_speed
 from stellwerk_gui import theme
-from stellwerk_gui.cluster.views import cables_view
+from stellwerk_gui.cluster.views import cables_view, topology_word
 from stellwerk_gui.setup.view import StepPage
-from stellwerk_gui.widgets.controls import Icon, Note, Segments, clear_layout, frame, hbox, label, vbox
+from stellwerk_gui.widgets.controls import Combo, Icon, Note, Segments, clear_layout, frame, hbox, label, sentence, vbox
 from stellwerk_gui.widgets.fabricmap import FabricMap
 
 if TYPE_CHECKING:
@@ -29,18 +29,16 @@ class LookStep(StepPage):
     """Two views: cables and machines."""
 
     def __init__(self, controller: Controller) -> None:
-        super().__init__(
-            controller,
-            controller.tr("Cables"),
-            controller.tr("Read from the machines: each one calls on every port and hears who answers."),
+        super().__init__(controller)
+        self.say(
+            self.tr("Cables"), self.tr("Read from the machines: each one calls on every port and hears who answers.")
         )
         self.tabs = Segments([("cables", self.tr("Cables")), ("machines", self.tr("Machines"))], "cables")
         self.tabs.chosen.connect(self._switch_tab)
         self.head_actions.addWidget(self.tabs)
         row = hbox(spacing=8)
         row.addWidget(label(self.tr("Wanted"), "second-muted"))
-        self.wanted = QComboBox()
-        self.wanted.setAccessibleName(self.tr("Wanted topology"))
+        self.wanted = Combo(self.tr("Wanted topology"))
         self.wanted.addItem(self.tr("As recommended"), None)
         names = {
             TopologyKind.PAIR: self.tr("Pair"),
@@ -116,11 +114,14 @@ class LookStep(StepPage):
 
 
 def topology_words(look: Look) -> str:
-    """`Ring of four`, `Pair`, `Switch` ..."""
+    """`Ring of 4`, `Pair`, `Switch` ..."""
     kind = look.topology.kind
-    if kind in (TopologyKind.RING, TopologyKind.CHAIN):
-        return f"{kind.value.capitalize()} of {len(look.members)}"
-    return kind.value.capitalize() if kind is not TopologyKind.UNKNOWN else "Not complete yet"
+    count = len(look.members)
+    if kind is TopologyKind.RING:
+        return QCoreApplication.translate("look", "Ring of {n}").format(n=count)
+    if kind is TopologyKind.CHAIN:
+        return QCoreApplication.translate("look", "Chain of {n}").format(n=count)
+    return topology_word(kind)
 
 
 class CablePanel(QFrame):
@@ -151,14 +152,16 @@ class CablePanel(QFrame):
             self._column.addStretch(1)
             return
         bad = [f for f in look.cable_findings if f.severity is Severity.BAD]
-        title = self.tr("%n thing(s) to put right", "", len(bad)) if bad else self.tr("The cables are right")
+        one = self.tr("1 thing to put right")
+        many = self.tr("{n} things to put right").format(n=len(bad))
+        title = (one if len(bad) == 1 else many) if bad else self.tr("The cables are right")
         self._column.addWidget(label(title, "heading"))
         if not bad:
-            self._column.addWidget(Note("good", topology_words(look), look.recommendation.why))
+            self._column.addWidget(Note("good", topology_words(look), sentence(look.recommendation.why)))
         for finding in look.cable_findings:
             self._add(finding)
         for note in (*look.notes, *look.topology.notes):
-            self._column.addWidget(label(note, "second-muted", wrap=True, selectable=True))
+            self._column.addWidget(label(sentence(note), "second-muted", wrap=True, selectable=True))
         if bad:
             self._column.addWidget(
                 label(
@@ -246,7 +249,7 @@ class BackOfMachine(QWidget):
             p.drawText(
                 QRectF(box.left() - 10, body.bottom() + 6, box.width() + 20, 16),
                 Qt.AlignmentFlag.AlignCenter,
-                f"Port {number}",
+                self.tr("Port {n}").format(n=number),
             )
         if same and self.movement.kind == "move":
             a, b = places[self.movement.plug.port], places[1 - self.movement.plug.port]
@@ -262,7 +265,7 @@ class BackOfMachine(QWidget):
         p.drawText(
             QRectF(10, body.bottom() + 6, width - 200, 16),
             Qt.AlignmentFlag.AlignLeft,
-            f"Back of {self.movement.plug.node}",
+            self.tr("Back of {node}").format(node=self.movement.plug.node),
         )
         p.drawText(QRectF(body.right() - 176, body.bottom() + 6, 44, 16), Qt.AlignmentFlag.AlignCenter, "RJ45")
         p.end()

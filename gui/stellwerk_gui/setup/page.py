@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from stellwerk.model.finding import Severity
@@ -32,7 +32,8 @@ class SetupPage(Page):
     closed = Signal()
 
     def __init__(self, controller: Controller) -> None:
-        super().__init__(controller.tr("Set up"), line=True)
+        super().__init__("", line=True)
+        self.title.setText(self.tr("Set up"))
         self.controller = controller
         self.steps = Steps()
         self.steps.chosen.connect(self.open_step)
@@ -73,12 +74,16 @@ class SetupPage(Page):
         footer.setFixedHeight(theme.current().px(56))
         self._footer = hbox(footer, margins=(16, 0, 16, 0), spacing=8)
         self.why = label("", "second-muted")
+        for view in self.views.values():
+            if view.footer_note is not None:
+                self._footer.addWidget(view.footer_note)
         self._footer.addStretch(1)
         self._footer.addWidget(self.why)
         self._extra: tuple[Button, ...] = ()
         self.back = Button(self.tr("Back"), icon_name="chevron-left", on_click=self.go_back)
-        self.next = Button(self.tr("Next"), "primary", icon_name="chevron-right", on_click=self.go_next)
-        self.next.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
+        self.next = Button(
+            self.tr("Next"), "primary", icon_name="chevron-right", on_click=self.go_next, icon_after=True
+        )
         self._footer.addWidget(self.back)
         self._footer.addWidget(self.next)
         column.addWidget(footer)
@@ -188,6 +193,11 @@ class SetupPage(Page):
         self.back.setEnabled(wizard.back_page(state) is not None and not self.controller.applying)
         self.start_over.setEnabled(self.step != "find" and not self.controller.applying)
         self._show_extra()
+        for key, view in self.views.items():
+            if view.footer_note is not None:
+                view.footer_note.setVisible(key == self.step)
+        last = self.step == wizard.KEYS[-1]
+        self.next.set_icon("check" if last else "chevron-right")
         cluster = self.controller.cluster
         self.set_state(self.tr("Cluster “{name}”").format(name=cluster.name) if cluster is not None else "")
 
@@ -200,7 +210,7 @@ class SetupPage(Page):
             button.setParent(None)
         visible = [not b.isHidden() for b in wanted]
         for i, (button, show) in enumerate(zip(wanted, visible, strict=True)):
-            self._footer.insertWidget(2 + i, button)
+            self._footer.insertWidget(self._footer.indexOf(self.why) + 1 + i, button)
             button.setVisible(show)
         self._extra = wanted
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QWidget
 
+from stellwerk_gui.cluster.views import state_word
 from stellwerk_gui.prompts import ChangedKeyDialog
 from stellwerk_gui.setup.view import StepPage
 from stellwerk_gui.widgets.controls import Button, Icon, Swatch, clear_layout, frame, hbox, label, vbox
@@ -21,10 +22,9 @@ class PairStep(StepPage):
     """One row per machine."""
 
     def __init__(self, controller: Controller) -> None:
-        super().__init__(
-            controller,
-            controller.tr("Pair"),
-            controller.tr("Trust each machine once, log in once; after that a key of this cluster is used."),
+        super().__init__(controller)
+        self.say(
+            self.tr("Pair"), self.tr("Trust each machine once, log in once; after that a key of this cluster is used.")
         )
         self.retry = Button(self.tr("Retry all"), icon_name="refresh", on_click=self._pair_all)
         self.head_actions.addWidget(self.retry)
@@ -89,23 +89,14 @@ class PairStep(StepPage):
         return card
 
     def _state(self, node: NodeSnapshot) -> list[QWidget]:
-        texts = {
-            "found": self.tr("Found"),
-            "checking key": self.tr("Checking key"),
-            "logging in": self.tr("Logging in"),
-            "installing agent": self.tr("Installing agent"),
-            "ready": self.tr("Ready"),
-            "reconnecting": self.tr("Reconnecting"),
-            "needs attention": self.tr("Needs attention"),
-            "closed": self.tr("Closed"),
-        }
+        word = state_word(node.state)
         if node.state == "ready":
-            return [Icon("circle-check", "good"), label(texts["ready"], "good")]
+            return [Icon("circle-check", "good"), label(word, "good")]
         if node.state == "needs attention":
-            return [Icon("circle-x", "bad"), label(texts["needs attention"], "bad")]
+            return [Icon("circle-x", "bad"), label(word, "bad")]
         step = WAY.index(node.state) + 1 if node.state in WAY else 0
         way = f"{step}/{len(WAY)}  " if step else ""
-        return [Icon("refresh", "muted"), label(f"{way}{texts.get(node.state, node.state)}", "second-muted")]
+        return [Icon("refresh", "muted"), label(f"{way}{word}", "second-muted")]
 
     def _actions(self, node: NodeSnapshot) -> QHBoxLayout:
         row = hbox(spacing=8)

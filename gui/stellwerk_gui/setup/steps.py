@@ -54,7 +54,7 @@ class StepItem(QAbstractButton):
             "bad": (c.bad_soft, c.bad_text),
             "ahead": (c.raised, c.muted),
         }[self.view.state]
-        p.setPen(QPen(QColor(c.accent), 2) if self.hasFocus() else Qt.PenStyle.NoPen)
+        p.setPen(QPen(QColor(c.accent), 2) if t.ringed(self) else Qt.PenStyle.NoPen)
         p.setBrush(QColor(ground))
         p.drawEllipse(circle)
         if self.view.state == "done":

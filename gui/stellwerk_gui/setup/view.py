@@ -20,23 +20,31 @@ class StepPage(QWidget):
     changed = Signal()  # what the wizard knows may have changed: look at steps and footer again
     go_on = Signal()  # the step is done, go to the next one
 
-    def __init__(self, controller: Controller, heading: str, sentence: str) -> None:
+    def __init__(self, controller: Controller) -> None:
         super().__init__()
         self.controller = controller
         self._row = hbox(self, spacing=0)
         left = QWidget()
         self._row.addWidget(left, 1)
         self.column = vbox(left, margins=(16, 16, 16, 16), spacing=8)
+        self.footer_note: QWidget | None = None  # shown left in the footer while the step is in front
         head = hbox(spacing=8)
+        self.head_start = hbox(spacing=8)
+        head.addLayout(self.head_start)
         text = vbox(spacing=2)
-        self.heading = label(heading, "title")
-        self.sentence = label(sentence, "muted", wrap=True)
+        self.heading = label("", "title", wrap=True)
+        self.sentence = label("", "muted", wrap=True)
         text.addWidget(self.heading)
         text.addWidget(self.sentence)
         head.addLayout(text, 1)
         self.head_actions = hbox(spacing=8)
         head.addLayout(self.head_actions)
         self.column.addLayout(head)
+
+    def say(self, heading: str, sentence: str) -> None:
+        """The heading and the sentence below it."""
+        self.heading.setText(heading)
+        self.sentence.setText(sentence)
 
     def set_panel(self, panel: QWidget, width: int) -> None:
         """A panel of `width` design pixels at the right."""

@@ -8,7 +8,18 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QKeyEvent, QKeySequence, QMouseEvent, QPainter, QPaintEvent, QPen, QShortcut
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QPainter,
+    QPainterPath,
+    QPaintEvent,
+    QPen,
+    QShortcut,
+)
 from PySide6.QtWidgets import QAbstractButton, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from stellwerk import __version__
@@ -67,7 +78,7 @@ class Door(QAbstractButton):
         p.setRenderHint(QPainter.RenderHint.Antialiasing)
         p.scale(t.scale, t.scale)
         box = QRectF(0, 0, self.width() / t.scale, self.height() / t.scale).adjusted(1, 1, -1, -1)
-        p.setPen(QPen(QColor(c.accent if self.hasFocus() else c.card_line), 2 if self.hasFocus() else 1))
+        p.setPen(QPen(QColor(c.accent if t.ringed(self) else c.card_line), 2 if t.ringed(self) else 1))
         p.setBrush(QColor(c.raised if self.underMouse() else c.surface))
         p.drawRoundedRect(box, 12, 12)
         p.setPen(QColor(c.line))
@@ -101,9 +112,10 @@ class Door(QAbstractButton):
             p.setPen(green)
             for dx in (-41, 31):
                 p.drawRoundedRect(QRectF(middle.x() + dx, middle.y() - 8, 10, 16), 2, 2)
-            wave = [(-31, 0), (-18, 0), (-14, -18), (0, -18), (14, -18), (18, 0), (31, 0)]
-            for (x0, y0), (x1, y1) in itertools.pairwise(wave):
-                p.drawLine(QPointF(middle.x() + x0, middle.y() + y0), QPointF(middle.x() + x1, middle.y() + y1))
+            wave = QPainterPath(middle + QPointF(-31, 0))
+            wave.cubicTo(middle + QPointF(-12, 4), middle + QPointF(-16, -16), middle + QPointF(0, -16))
+            wave.cubicTo(middle + QPointF(16, -16), middle + QPointF(12, 4), middle + QPointF(31, 0))
+            p.drawPath(wave)
             return
         if self.drawing == "virtual":
             grey.setStyle(Qt.PenStyle.DashLine)
@@ -156,8 +168,8 @@ class RecentRow(QAbstractButton):
         p.setRenderHint(QPainter.RenderHint.Antialiasing)
         p.scale(t.scale, t.scale)
         box = QRectF(0, 0, self.width() / t.scale, self.height() / t.scale)
-        if self.underMouse() or self.hasFocus():
-            p.setPen(QPen(QColor(c.accent), 2) if self.hasFocus() else Qt.PenStyle.NoPen)
+        if self.underMouse() or t.ringed(self):
+            p.setPen(QPen(QColor(c.accent), 2) if t.ringed(self) else Qt.PenStyle.NoPen)
             p.setBrush(QColor(c.raised))
             p.drawRoundedRect(box.adjusted(1, 1, -1, -1), 6, 6)
         elif not self._first:
@@ -217,7 +229,7 @@ class StartPage(Page):
             QShortcut(QKeySequence(str(number)), self, door.click)
 
     def _build(self) -> None:
-        row = hbox(self.body, margins=(24, 48, 24, 16), spacing=0)
+        row = hbox(self.body, margins=(24, 76, 24, 16), spacing=0)
         column_box = QWidget()
         column_box.setMaximumWidth(theme.current().px(CONTENT_W))
         row.addStretch(1)
@@ -280,7 +292,9 @@ class StartPage(Page):
         if not names:
             self.network_text.setText(self.tr("Listening for machines on this network"))
             return
-        self.network_text.setText(self.tr("%n machine(s) found", "", len(names)))
+        self.network_text.setText(
+            self.tr("1 machine found") if len(names) == 1 else self.tr("{n} machines found").format(n=len(names))
+        )
         shown = names[:4]
         for name in shown:
             self.found_chips.addWidget(_chip(name))

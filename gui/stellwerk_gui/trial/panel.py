@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QFrame, QScrollArea, QSlider, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QSlider, QWidget
 
 from stellwerk_gui import theme
 from stellwerk_gui.trial.runner import Trial
-from stellwerk_gui.widgets.controls import Button, Note, clear_layout, frame, hbox, label, vbox
+from stellwerk_gui.widgets.controls import Button, Combo, Note, clear_layout, frame, hbox, label, vbox
 
 
 class TrialPanel(QFrame):
@@ -42,11 +42,11 @@ class TrialPanel(QFrame):
         area.setWidget(inner)
         outer.addWidget(area, 1)
         column.addWidget(label(self.tr("Machine"), "second-muted"))
-        self.node = QComboBox()
+        self.node = Combo()
         self.node.setAccessibleName(self.tr("Machine"))
         column.addWidget(self.node)
         column.addWidget(label(self.tr("What goes wrong"), "second-muted"))
-        self.fault = QComboBox()
+        self.fault = Combo()
         self.fault.setAccessibleName(self.tr("What goes wrong"))
         self.fault.currentIndexChanged.connect(lambda: self._explain())
         column.addWidget(self.fault)

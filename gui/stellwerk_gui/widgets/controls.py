@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QAction, QKeySequence, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QButtonGroup,
+    QComboBox,
     QFrame,
     QHBoxLayout,
     QLabel,
@@ -21,7 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 from stellwerk_gui import theme
-from stellwerk_gui.icons import icon, pixmap
+from stellwerk_gui.icons import icon, paint_icon, pixmap
 
 
 def label(text: str = "", kind: str = "", *, wrap: bool = False, selectable: bool = False) -> QLabel:
@@ -37,6 +39,17 @@ def label(text: str = "", kind: str = "", *, wrap: bool = False, selectable: boo
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
     return made
+
+
+def plain_tip(text: str) -> str:
+    """A tool tip whose text comes from machines: Qt would take `<img …>` in it for markup."""
+    return "<qt>" + html.escape(text).replace("\n", "<br>") + "</qt>" if text else ""
+
+
+def sentence(text: str) -> str:
+    """Words of a check or a finding as a sentence of their own."""
+    shown = text[:1].upper() + text[1:]
+    return shown if not shown or shown.endswith((".", "!", "?")) else shown + "."
 
 
 def restyle(widget: QWidget, **properties: object) -> None:
@@ -68,8 +81,12 @@ class Button(QPushButton):
         on_click: Callable[[], object] | None = None,
         tip: str = "",
         name: str = "",
+        icon_after: bool = False,
     ) -> None:
         super().__init__(text)
+        self._icon_after = icon_after
+        if icon_after:
+            self.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
         self.setProperty("kind", kind)
         self._icon_name = icon_name
         self._icon_colour = icon_colour or {"primary": "on_accent", "ghost": "muted", "link": "accent_text"}.get(
@@ -92,9 +109,44 @@ class Button(QPushButton):
     def _retint(self) -> None:
         if self._icon_name:
             size = theme.current().px(16)
+            room = theme.current().px(4) if self.text() else 0
+            pad = (room, 0) if self._icon_after else (0, room)
             colour = tokens_colour(self._icon_colour)
-            self.setIcon(icon(self._icon_name, colour, size, disabled=tokens_colour("disabled")))
-            self.setIconSize(QSize(size, size))
+            self.setIcon(icon(self._icon_name, colour, size, tokens_colour("disabled"), pad))
+            self.setIconSize(QSize(size + room, size))
+
+
+class Combo(QComboBox):
+    """A choice with a small arrow; `heading` looks like a plain heading instead of a field."""
+
+    def __init__(self, name: str = "", *, heading: bool = False) -> None:
+        super().__init__()
+        self._heading = heading
+        if heading:
+            self.setProperty("kind", "heading")
+            self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setAccessibleName(name)
+
+    def sizeHint(self) -> QSize:
+        """As wide as its longest entry; a heading as wide as the entry that is shown."""
+        hint = super().sizeHint()
+        if self._heading:
+            px = theme.current().px
+            hint.setWidth(self.fontMetrics().horizontalAdvance(self.currentText()) + px(30))
+        return hint
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint() if self._heading else super().minimumSizeHint()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        px = theme.current().px
+        painter = QPainter(self)
+        size = px(14)
+        x = self.fontMetrics().horizontalAdvance(self.currentText()) + px(9) if self._heading else self.width() - px(24)
+        colour = tokens_colour("muted" if self.isEnabled() else "disabled")
+        paint_icon(painter, "chevron-down", QRectF(x, (self.height() - size) / 2, size, size), colour, 2.0)
+        painter.end()
 
 
 class Icon(QLabel):

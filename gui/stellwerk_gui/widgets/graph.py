@@ -4,132 +4,80 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QMouseEvent, QPainter, QPaintEvent, QPen, QWheelEvent
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPen, QWheelEvent
 from PySide6.QtWidgets import QWidget
 
 from stellwerk_gui import theme
 from stellwerk_gui.widgets.controls import frame, hbox, label, vbox
+from stellwerk_gui.widgets.graph_group import LOG_FLOOR, GraphGroup, Line, Series, y_ticks
+from stellwerk_gui.widgets.readout import Readout
+
+__all__ = ["Graph", "GraphGroup", "Line", "Series"]
 
 PEN_WIDTH = 1.5
-LEFT_AXIS_PX, BOTTOM_AXIS_PX, HEADER_PX = 44, 26, 42
-READOUT_W = 252
-LOG_FLOOR = 0.1  # the lowest value a logarithmic throughput axis shows, Gb/s
-MIN_WINDOW_S, MAX_WINDOW_S = 10.0, 3600.0
+LEFT_AXIS_PX, BOTTOM_AXIS_PX, TOP_PX, RIGHT_PX = 44, 26, 10, 22
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
-    """One line: a node has its colour everywhere, another thing has a line style."""
+class Plot(pg.PlotWidget):  # type: ignore[misc]
+    """A plot without pyqtgraph's axes: grid and labels are painted behind it.
 
-    name: str
-    colour: str
-    dashed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """Data of one series: desktop times in seconds and values, NaN where nothing was heard."""
-
-    times: np.ndarray
-    values: np.ndarray
-    stale: bool = False
-
-
-class GraphGroup(QObject):
-    """What all graphs of a page share: the stretch of time, the crosshair, which series are shown."""
-
-    changed = Signal()  # stretch or pause
-    crosshair_moved = Signal()
-    series_changed = Signal()
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self.window_s = 300.0
-        self.end_s: float | None = None  # None: live, the right edge is now
-        self.wall_of_end = 0.0
-        self.hidden: frozenset[str] = frozenset()
-        self.crosshair_s: float | None = None  # desktop time
-        self.crosshair_from: QObject | None = None
-
-    @property
-    def paused(self) -> bool:
-        return self.end_s is not None
-
-    def set_window(self, seconds: float) -> None:
-        self.window_s = min(MAX_WINDOW_S, max(MIN_WINDOW_S, seconds))
-        self.changed.emit()
-
-    def pause(self, now_s: float, wall_s: float) -> None:
-        if self.end_s is None:
-            self.end_s, self.wall_of_end = now_s, wall_s
-            self.changed.emit()
-
-    def live(self) -> None:
-        self.end_s = None
-        self.changed.emit()
-
-    def pan(self, seconds: float, now_s: float) -> None:
-        """Move a paused window; never beyond now."""
-        if self.end_s is not None:
-            end = min(now_s, self.end_s + seconds)
-            self.wall_of_end += end - self.end_s
-            self.end_s = end
-            self.changed.emit()
-
-    def point_at(self, time_s: float | None, source: QObject | None) -> None:
-        self.crosshair_s, self.crosshair_from = time_s, source
-        self.crosshair_moved.emit()
-
-    def toggle(self, name: str) -> None:
-        self.hidden = self.hidden ^ {name}
-        self.series_changed.emit()
-
-    def isolate(self, name: str, names: Sequence[str]) -> None:
-        """Show only `name`; once more shows all again."""
-        others = frozenset(n for n in names if n != name)
-        self.hidden = frozenset() if self.hidden == others else others
-        self.series_changed.emit()
-
-    def wall(self, time_s: float, now_s: float, now_wall_s: float) -> float:
-        """Wall clock (seconds since the epoch) at a desktop time."""
-        return now_wall_s - (now_s - time_s)
-
-
-class TimeAxis(pg.AxisItem):  # type: ignore[misc]
-    """Seconds back from now, or wall time when paused."""
+    Its own axes hide the labels at both ends and are painted anew with every change of data.
+    """
 
     def __init__(self, group: GraphGroup) -> None:
-        super().__init__("bottom")
+        super().__init__(background=None)
         self._group = group
-        self.setStyle(tickLength=0, autoExpandTextSpace=False, hideOverlappingLabels=False)
-        self.setHeight(BOTTOM_AXIS_PX)
+        self.y_labels: list[tuple[float, str]] = []
+        self.hideAxis("left")
+        self.hideAxis("bottom")
+        self.setFrameShape(self.Shape.NoFrame)
+        self.setStyleSheet("background: transparent; border: 0; border-radius: 0;")
+        self.setMenuEnabled(False)
+        self.hideButtons()
+        self.setMouseEnabled(False, False)
+        self.getViewBox().setDefaultPadding(0)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        px = theme.current().px
+        self.plotItem.layout.setContentsMargins(px(LEFT_AXIS_PX), px(TOP_PX), px(RIGHT_PX), px(BOTTOM_AXIS_PX))
 
-    def tickValues(self, minimum: float, maximum: float, size: int) -> list[tuple[float, list[float]]]:
-        window = self._group.window_s
-        step = next((s for s in (2, 5, 10, 15, 30, 60, 120, 180, 300, 600) if window / s <= 6), 900)
-        count = int(window // step)
-        return [(float(step), [-float(step * i) for i in range(count + 1)])]
+    def repaint_axes(self) -> None:
+        self.resetCachedContent()
+        self.viewport().update()
 
-    def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
-        if self._group.paused:
-            end = self._group.wall_of_end
-            return [datetime.fromtimestamp(end + value).strftime("%H:%M:%S") for value in values]
-        return [self._relative(value, spacing) for value in values]
-
-    def _relative(self, value: float, spacing: float) -> str:
-        if value == 0:
-            return QCoreApplication.translate("TimeAxis", "now")
-        if spacing >= 60:
-            minutes = -value / 60
-            last = -value + spacing > self._group.window_s
-            return f"−{minutes:.0f} min" if last else f"−{minutes:.0f}"
-        return f"−{-value:.0f} s"
+    def drawBackground(self, painter: QPainter, rect: QRectF) -> None:
+        t = theme.current()
+        c, px = t.tokens, t.px
+        view = self.getViewBox()
+        box = view.sceneBoundingRect()
+        (x0, x1), (y0, y1) = view.viewRange()
+        if x1 <= x0 or y1 <= y0:
+            return
+        painter.save()
+        painter.setFont(theme.font(theme.SECOND_PT * t.scale))
+        grid, ink = QColor(c.line), QColor(c.muted)
+        grid.setAlphaF(0.7)
+        for value, text in self.y_labels:
+            y = box.bottom() - (value - y0) / (y1 - y0) * box.height()
+            painter.setPen(QPen(grid, 1))
+            painter.drawLine(QPointF(box.left(), round(y) + 0.5), QPointF(box.right(), round(y) + 0.5))
+            painter.setPen(ink)
+            place = QRectF(box.left() - px(LEFT_AXIS_PX), y - px(8), px(LEFT_AXIS_PX - 8), px(16))
+            painter.drawText(place, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, text)
+        for value, text in self._group.time_ticks():
+            x = box.right() - (x1 - value) / (x1 - x0) * box.width()
+            painter.setPen(QPen(grid, 1))
+            if value:
+                painter.drawLine(QPointF(round(x) + 0.5, box.top()), QPointF(round(x) + 0.5, box.bottom()))
+            painter.setPen(ink)
+            wide = painter.fontMetrics().horizontalAdvance(text) + 4
+            left = max(0.0, min(x - wide / 2, box.right() + px(RIGHT_PX) - wide))
+            painter.drawText(QRectF(left, box.bottom() + px(6), wide, px(16)), Qt.AlignmentFlag.AlignCenter, text)
+        painter.restore()
 
 
 class Graph(QWidget):
@@ -180,28 +128,24 @@ class Graph(QWidget):
         head.addWidget(self.summary)
         column.addLayout(head)
         head.setContentsMargins(0, theme.current().px(12), 0, theme.current().px(6))
-        self.plot = pg.PlotWidget(background=None, axisItems={"bottom": TimeAxis(self.group)})
-        self.plot.setFrameShape(self.plot.Shape.NoFrame)
-        self.plot.setStyleSheet("background: transparent; border: 0; border-radius: 0;")
+        self.plot = Plot(self.group)
         self.plot.setAntialiasing(True)
-        self.plot.setMenuEnabled(False)
-        self.plot.hideButtons()
-        self.plot.setMouseEnabled(False, False)
-        self.plot.getViewBox().setDefaultPadding(0)
-        self.plot.getAxis("left").setWidth(LEFT_AXIS_PX)
-        self.plot.getAxis("left").setStyle(tickLength=0, autoExpandTextSpace=False, hideOverlappingLabels=False)
         self.plot.setAccessibleName(f"{self.title_text}, {self.unit}")
-        self.plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         column.addWidget(self.plot, 1)
         self.cross = pg.InfiniteLine(angle=90)
         self.cross.hide()
         self.plot.addItem(self.cross)
-        self.limit_line = pg.InfiniteLine(angle=0, label=self.limit[1] if self.limit else None)
-        self.limit_line.setVisible(self.limit is not None)
-        if self.limit is not None:
-            self.limit_line.setPos(self.limit[0])
-            self.limit_line.label.setPosition(0.92)
+        self.limit_line = pg.InfiniteLine(
+            angle=0, label="", labelOpts={"position": 0.9, "anchors": [(0.5, 0), (0.5, 0)]}
+        )
         self.plot.addItem(self.limit_line)
+        self.silence = pg.LinearRegionItem(movable=False, pen=pg.mkPen(None))
+        self.silence.setZValue(-20)
+        self.silence.hide()
+        self.plot.addItem(self.silence)
+        self.silence_text = pg.TextItem(anchor=(0, 0))
+        self.silence_text.hide()
+        self.plot.addItem(self.silence_text)
         self.readout = Readout(self.plot.viewport())
         self.plot.viewport().setMouseTracking(True)
         self.plot.viewport().installEventFilter(self)
@@ -214,7 +158,9 @@ class Graph(QWidget):
         low = math.log10(LOG_FLOOR) if log else 0.0
         high = math.log10(self._top) if log else self._top
         self.plot.setYRange(low, high, padding=0)
-        self.plot.getAxis("left").setTicks([_y_ticks(self._top, log)])
+        self.plot.y_labels = y_ticks(self._top, log)
+        self._place_limit()
+        self.plot.repaint_axes()
         self._redraw()
 
     def set_top(self, top: float) -> None:
@@ -222,6 +168,19 @@ class Graph(QWidget):
         if top != self._top:
             self._top = top
             self.set_log(self.log)
+
+    def set_limit(self, limit: tuple[float, str] | None) -> None:
+        """A dashed line that cannot be passed, with its words; None takes it away."""
+        if limit != self.limit:
+            self.limit = limit
+            self._place_limit()
+
+    def _place_limit(self) -> None:
+        self.limit_line.setVisible(self.limit is not None)
+        if self.limit is not None:
+            value, text = self.limit
+            self.limit_line.setPos(math.log10(value) if self.log else value)
+            self.limit_line.label.setText(text)
 
     def set_series(self, series: Sequence[Series]) -> None:
         """Which lines there are; unchanged ones keep their place."""
@@ -278,7 +237,11 @@ class Graph(QWidget):
 
     def _redraw(self) -> None:
         end = self.end_s
-        self.plot.setXRange(-self.group.window_s, 0, padding=0)
+        shown = (self.group.window_s, self.group.wall_of_end if self.group.paused else None)
+        if shown != self._shown_window:
+            self._shown_window = shown
+            self.plot.setXRange(-self.group.window_s, 0, padding=0)
+            self.plot.repaint_axes()
         for name, curve in self._curves.items():
             line = self._lines.get(name)
             if line is None or name in self.group.hidden:
@@ -286,7 +249,31 @@ class Graph(QWidget):
             values = np.maximum(line.values, LOG_FLOOR) if self.log else line.values
             curve.setData(line.times - end, values)
             self._show_end(name, line, end)
+        self._show_silence(end)
         self._show_crosshair()
+
+    def _show_silence(self, end: float) -> None:
+        """From the last sample of a node that fell silent until now: shaded, with its name."""
+        since: dict[str, float] = {}
+        for name, line in self._lines.items():
+            if line.stale and len(line.times) and name not in self.group.hidden:
+                known = np.flatnonzero(~np.isnan(line.values))
+                if len(known):
+                    since[name] = float(line.times[known[-1]]) - end
+        names = sorted(since, key=lambda n: since[n])
+        self.silence.setVisible(bool(names))
+        self.silence_text.setVisible(bool(names))
+        if not names:
+            return
+        start = max(-self.group.window_s, min(since.values()))
+        self.silence.setRegion((start, 0.0))
+        no_data = QCoreApplication.translate("Graph", "no data")
+        head = names[0] if len(names) == 1 else f"{names[0]} +{len(names) - 1}"
+        self.silence_text.setPlainText(f"{head}\n{no_data}")
+        # Right-bound where the shaded part is narrow, so that the words stay inside the plot.
+        late = start > -0.12 * self.group.window_s
+        self.silence_text.setAnchor((1, 0) if late else (0, 0))
+        self.silence_text.setPos(start, math.log10(self._top) if self.log else self._top)
 
     def _show_end(self, name: str, line: Line, end: float) -> None:
         """The last sample of a node that fell silent: an open circle."""
@@ -308,20 +295,16 @@ class Graph(QWidget):
     def _restyle(self) -> None:
         t = theme.current()
         c = t.tokens
-        for side in ("left", "bottom"):
-            axis = self.plot.getAxis(side)
-            axis.setPen(pg.mkPen(None))
-            axis.setTextPen(pg.mkPen(c.muted))
-            axis.setTickFont(theme.font(theme.SECOND_PT * t.scale))
-        grid = pg.mkPen(c.line, width=1)
-        self.plot.showGrid(x=True, y=True, alpha=0.35)
-        self.plot.getAxis("left").setTickPen(grid)
-        self.plot.getAxis("bottom").setTickPen(grid)
+        shade = QColor(c.raised)
+        shade.setAlphaF(0.55)
+        self.silence.setBrush(shade)
+        self.silence_text.setColor(c.muted)
+        self.silence_text.setFont(theme.font(theme.SECOND_PT * t.scale))
+        self.plot.repaint_axes()
         self.cross.setPen(pg.mkPen(c.text, width=1))
         self.limit_line.setPen(pg.mkPen(c.bad, width=1, style=Qt.PenStyle.DashLine))
-        if self.limit is not None:
-            self.limit_line.label.setColor(c.bad_text)
-            self.limit_line.label.setFont(theme.font(theme.SECOND_PT * t.scale))
+        self.limit_line.label.setColor(c.bad_text)
+        self.limit_line.label.setFont(theme.font(theme.SECOND_PT * t.scale))
         for name, series in self._series.items():
             style = Qt.PenStyle.DashLine if series.dashed else Qt.PenStyle.SolidLine
             self._curves[name].setPen(pg.mkPen(series.colour, width=PEN_WIDTH, style=style))
@@ -343,10 +326,14 @@ class Graph(QWidget):
             wall = datetime.fromtimestamp(self.group.wall(at, self._now_s, self._now_wall_s)).strftime("%H:%M:%S")
             ago = max(0.0, self.end_s - at)
             rows = [(self._series[n], self._text(values.get(n))) for n in self._series if n not in self.group.hidden]
-            self.readout.show_rows(wall, f"{ago:.0f} s ago, {self.unit.split(' ')[0]}", rows)
+            self.readout.show_rows(wall, self._ago(ago), rows)
             self._place_readout(at)
         else:
             self.readout.hide()
+
+    def _ago(self, ago: float) -> str:
+        text = QCoreApplication.translate("Graph", "{s} s ago").format(s=f"{ago:.0f}")
+        return f"{text}, {self.unit.split(' ')[0]}"
 
     def _text(self, value: float | None) -> str:
         return "–" if value is None else f"{value:.{self.digits}f}"
@@ -362,7 +349,9 @@ class Graph(QWidget):
         wall = datetime.fromtimestamp(self.group.wall(at, self._now_s, self._now_wall_s)).strftime("%H:%M:%S")
         mean = sum(values) / len(values)
         low, high = self._text(min(values)), self._text(max(values))
-        self.summary.setText(f"at {wall}  {low} to {high}, mean {self._text(mean)} {self.unit.split(' ')[0]}")
+        words = QCoreApplication.translate("Graph", "at {time}  {low} to {high}, mean {mean} {unit}")
+        unit = self.unit.split(" ")[0]
+        self.summary.setText(words.format(time=wall, low=low, high=high, mean=self._text(mean), unit=unit))
 
     def _place_readout(self, at: float) -> None:
         view = self.plot.getViewBox().sceneBoundingRect()
@@ -397,65 +386,4 @@ class Graph(QWidget):
         return super().eventFilter(watched, event)
 
     _drag_from: float | None = None
-
-
-def _y_ticks(top: float, log: bool) -> list[tuple[float, str]]:
-    """Five labels on a linear axis; one per decade, and the top, on a logarithmic one."""
-    if log:
-        decades = [10.0**e for e in range(round(math.log10(LOG_FLOOR)), math.floor(math.log10(top)) + 1)]
-        return [(math.log10(v), f"{v:g}") for v in ([*decades, top] if top / decades[-1] > 1.5 else decades)]
-    return [(top * i / 4, f"{top * i / 4:g}") for i in range(5)]
-
-
-class Readout(QWidget):
-    """The box beside the crosshair: time, and every series with its value."""
-
-    ROW, HEAD, COLUMNS = 18, 28, 2
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self._time, self._age = "", ""
-        self._rows: list[tuple[Series, str]] = []
-        self.hide()
-
-    def show_rows(self, time: str, age: str, rows: list[tuple[Series, str]]) -> None:
-        self._time, self._age, self._rows = time, age, rows
-        t = theme.current()
-        lines = -(-len(rows) // self.COLUMNS)
-        self.setFixedSize(t.px(READOUT_W), t.px(self.HEAD + lines * self.ROW + 8))
-        self.show()
-        self.update()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        t = theme.current()
-        c = t.tokens
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.scale(t.scale, t.scale)
-        width, height = self.width() / t.scale, self.height() / t.scale
-        painter.setPen(QPen(QColor(c.line), 1))
-        painter.setBrush(QColor(c.canvas))
-        painter.drawRoundedRect(QRectF(0.5, 0.5, width - 1, height - 1), 6, 6)
-        painter.setFont(theme.font(theme.SECOND_PT, QFont.Weight.DemiBold))
-        painter.setPen(QColor(c.text))
-        head = QRectF(12, 6, width - 24, 18)
-        painter.drawText(head, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, self._time)
-        painter.setFont(theme.font(theme.SECOND_PT))
-        painter.setPen(QColor(c.muted))
-        painter.drawText(head, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, self._age)
-        lines = -(-len(self._rows) // self.COLUMNS)
-        column_w = (width - 24) / self.COLUMNS
-        for i, (series, text) in enumerate(self._rows):
-            x = 12 + (i // lines) * column_w
-            row = QRectF(x, self.HEAD + (i % lines) * self.ROW, column_w - 10, self.ROW)
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(series.colour))
-            painter.drawRoundedRect(QRectF(row.left(), row.center().y() - 4, 8, 8), 2, 2)
-            painter.setPen(QColor(c.text))
-            name = painter.fontMetrics().elidedText(series.name, Qt.TextElideMode.ElideRight, round(column_w - 60))
-            painter.drawText(
-                row.adjusted(14, 0, 0, 0), Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, name
-            )
-            painter.drawText(row, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, text)
-        painter.end()
+    _shown_window: tuple[float, float | None] | None = None

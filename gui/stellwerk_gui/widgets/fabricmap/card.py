@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
@@ -10,8 +10,15 @@ from stellwerk.model.units import seconds
 from stellwerk_gui import theme
 from stellwerk_gui.icons import paint_icon
 from stellwerk_gui.theme import Tokens
+from stellwerk_gui.widgets.controls import plain_tip
 from stellwerk_gui.widgets.fabricmap.layout import Anchor
 from stellwerk_gui.widgets.fabricmap.view import NodeView, PortView
+
+
+def translate(text: str) -> str:
+    """A word on a card in the user's language."""
+    return QCoreApplication.translate("card", text)
+
 
 STATE_ICON = {
     "ready": ("circle-check", "good"),
@@ -50,7 +57,7 @@ class NodeCard(QWidget):
         self.view, self.words, self.selected, self.tabs = view, words, selected, tabs
         self.setAccessibleName(f"{view.name}, {view.state_text}")
         self.setAccessibleDescription(view.note)
-        self.setToolTip(view.note)
+        self.setToolTip(plain_tip(view.note))
         self.update()
 
     def sizeHint(self) -> QSize:
@@ -75,7 +82,7 @@ class NodeCard(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         Painted(painter, t.tokens, self.view, t.scale).paint(
-            QRectF(self.rect()), self.words, self.selected or self.hasFocus(), self.underMouse(), self.tabs
+            QRectF(self.rect()), self.words, self.selected or t.ringed(self), self.underMouse(), self.tabs
         )
         painter.end()
 
@@ -96,12 +103,16 @@ class Painted:
         box = QRectF(0, 0, box.width() / self.scale, box.height() / self.scale)
         self._ground(box, marked, hovered)
         sides = {at.side for _, at in tabs}
+        # Everything keeps clear of a tab at the left; the head only of one at the right that reaches up to it.
         inner = box.adjusted(12, 10 + 22 * ("top" in sides), -12, -8 - 18 * ("bottom" in sides))
-        y = self._head(inner)
+        inner.setLeft(inner.left() + 28 * ("left" in sides))
+        reach = min((at.y - TAB_UPRIGHT[1] / 2 for _, at in tabs if at.side == "right"), default=box.bottom())
+        y = self._head(inner.adjusted(0, 0, -26 if reach < inner.top() + 20 else 0, 0))
+        below = inner.adjusted(0, 0, -26 * ("right" in sides), 0)
         if words:
-            self._words(inner.adjusted(26 * ("left" in sides), 0, -26 * ("right" in sides), 0), y)
+            self._words(below, y)
         else:
-            self._meters(inner.adjusted(28 * ("left" in sides), 0, -28 * ("right" in sides), 0), y)
+            self._meters(below, y)
         for port, at in tabs:
             self._tab(port, at)
 
@@ -193,37 +204,48 @@ class Painted:
                 "off": ("circle-minus", self.c.muted),
             }[port.state]
             paint_icon(self.p, name, QRectF(box.left(), y + 2, 13, 13), colour)
-            self._text(QRectF(box.left() + 20, y, 46, 17), f"Port {port.number}", self.c.muted)
+            self._text(QRectF(box.left() + 20, y, 46, 17), translate("Port {n}").format(n=port.number), self.c.muted)
             ink = {"ok": self.c.text, "bad": self.c.bad_text, "warn": self.c.warn_text, "off": self.c.muted}[port.state]
-            self._text(QRectF(box.left() + 68, y, box.width() - 100, 17), port.words, ink)
+            self._text(QRectF(box.left() + 68, y, box.width() - 68, 17), port.words, ink)
             y += 22
 
     def _meters(self, box: QRectF, y: float) -> None:
         v, c = self.v, self.c
         room = box.bottom() - y
+        gap = 28 if room >= 118 else 25
         if self.away:
-            age = "" if v.age_s is None else f"{seconds(v.age_s)} old"
+            age = "" if v.age_s is None else translate("{s} old").format(s=seconds(v.age_s))
             self._text(QRectF(box.left(), y, box.width(), 16), age, c.faint)
             y += 18
-        lines = int(room // 26)
         if v.gpu_pct is not None:
-            y = self._meter(box, y, "GPU", f"{v.gpu_pct:.0f} %", v.gpu_pct / 100)
+            y = self._meter(box, y, "GPU", f"{v.gpu_pct:.0f} %", v.gpu_pct / 100, gap)
         if v.mem_used_gib is not None and v.mem_total_gib:
             text = f"{v.mem_used_gib:.1f} / {v.mem_total_gib:.1f} GiB"
-            y = self._meter(box, y, "Memory", text, v.mem_used_gib / v.mem_total_gib)
-        if lines >= 4 and (v.temp_c is not None or v.power_w is not None):
-            y = self._small_values(box, y)
+            y = self._meter(box, y, translate("Memory"), text, v.mem_used_gib / v.mem_total_gib, gap)
+        if room >= 90 and (v.temp_c is not None or v.power_w is not None):
+            y = self._small_values(box, y + (4 if gap > 25 else 0))
         if y + 16 <= box.bottom() and v.note:
             self._band(box, y, v.note)
             y += 24
         if y + 14 <= box.bottom() and (v.tx_gbps is not None or v.rx_gbps is not None):
-            self._text(QRectF(box.left(), y, 60, 16), "Fabric", c.muted)
-            tx = "–" if v.tx_gbps is None else f"{v.tx_gbps:.1f}"
-            rx = "–" if v.rx_gbps is None else f"{v.rx_gbps:.1f}"
+            self._text(QRectF(box.left(), y, 60, 16), translate("Fabric"), c.muted)
             ink = c.faint if self.away else c.text
-            self._text(QRectF(box.left() + 50, y, box.width() - 50, 16), f"↑ {tx}  ↓ {rx} Gb/s", ink, right=True)
+            self._text(
+                QRectF(box.left() + 50, y, box.width() - 50, 16), self._traffic(box.width() - 50), ink, right=True
+            )
 
-    def _meter(self, box: QRectF, y: float, name: str, value: str, share: float) -> float:
+    def _traffic(self, room: float) -> str:
+        """Sent and received; without the digit after the point where a narrow card has no room for it."""
+        text = ""
+        for digits in (1, 0):
+            tx, rx = ("–" if x is None else f"{x:.{digits}f}" for x in (self.v.tx_gbps, self.v.rx_gbps))
+            text = f"↑ {tx}  ↓ {rx} Gb/s"
+            self.p.setFont(theme.font(9.0))
+            if self.p.fontMetrics().horizontalAdvance(text) <= room:
+                break
+        return text
+
+    def _meter(self, box: QRectF, y: float, name: str, value: str, share: float, gap: float) -> float:
         self._text(QRectF(box.left(), y, 70, 16), name, self.c.muted)
         ink = self.c.faint if self.away else self.c.text
         self._text(QRectF(box.left() + 60, y, box.width() - 60, 16), value, ink, right=True)
@@ -234,7 +256,7 @@ class Painted:
         if share > 0:
             self.p.setBrush(QColor(self.c.faint if self.away else self.colour))
             self.p.drawRoundedRect(QRectF(bar.left(), bar.top(), max(4.0, bar.width() * min(1.0, share)), 4), 2, 2)
-        return y + 26
+        return y + gap
 
     def _small_values(self, box: QRectF, y: float) -> float:
         x = box.left()

@@ -131,6 +131,7 @@ class FabricMap(QWidget):
             (n for n in self.layout_now.nodes if n != name), key=lambda n: cost(self.layout_now.nodes[n]), default=""
         )
         if best and cost(self.layout_now.nodes[best]) < float("inf"):
+            theme.current().show_focus()
             self._cards[best].setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _ends(self, cable: CableView) -> tuple[Anchor, Anchor] | None:
@@ -238,9 +239,21 @@ class FabricMap(QWidget):
             painter.setPen(QPen(QColor(c.line), 1))
             painter.setBrush(QColor(c.raised))
             painter.drawRoundedRect(tab, 4, 4)
+            self._paint_light(painter, tab, ref, at.side)
             painter.setPen(QColor(c.muted))
             text = painter.fontMetrics().elidedText(names.get(ref, ""), Qt.TextElideMode.ElideRight, 48)
-            painter.drawText(tab, Qt.AlignmentFlag.AlignCenter, text)
+            painter.drawText(tab.adjusted(0, 2, 0, 2) if at.side == "top" else tab, Qt.AlignmentFlag.AlignCenter, text)
+
+    def _paint_light(self, painter: QPainter, tab: QRectF, ref: PortRef, side: str) -> None:
+        """The light of a switch port, so that a port without a name is one all the same."""
+        c = theme.current().tokens
+        cable = next((x for x in self.view.cables if x.a == ref and x.b is None), None)
+        state = cable.state if cable is not None else "off"
+        colour = {"ok": c.good, "warn": c.warn, "bad": c.bad}.get(state, c.line)
+        y = tab.top() + 2 if side == "top" else tab.bottom() - 5
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(colour))
+        painter.drawRoundedRect(QRectF(tab.left() + 6, y, tab.width() - 12, 3), 1.5, 1.5)
 
     def _paint_centre(self, painter: QPainter) -> None:
         if not self.view.centre_big:

@@ -1,0 +1,154 @@
+"""Below the matrix: why the cell in hand is as it is, what to do, and how it stands beside the others."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
+
+from stellwerk.model.finding import Check, Verdict
+from stellwerk_gui import theme
+from stellwerk_gui.setup.proof_cells import Cell, Column, Row, head, verdict_word
+from stellwerk_gui.widgets.controls import Swatch as NodeSwatch
+from stellwerk_gui.widgets.controls import clear_layout, frame, hbox, label, restyle, sentence, vbox
+
+EVIDENCE_LINES = 6
+TAGS = {
+    Verdict.PASS: "tag-good",
+    Verdict.DEGRADED: "tag-warn",
+    Verdict.FAIL: "tag-bad",
+    Verdict.NOT_AVAILABLE: "tag-plain",
+}
+
+
+class CellDetail(QWidget):
+    """One card: words left, bars right."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        outer = vbox(self, spacing=0)
+        card = frame("card")
+        outer.addWidget(card)
+        row = hbox(card, margins=(16, 12, 16, 12), spacing=20)
+        words = vbox(spacing=6)
+        row.addLayout(words, 3)
+        top = hbox(spacing=8)
+        self._swatch_place = hbox()
+        top.addLayout(self._swatch_place)
+        self._title = label("", "heading")
+        top.addWidget(self._title)
+        self._tag = label("", "tag-plain")
+        top.addWidget(self._tag)
+        top.addStretch(1)
+        words.addLayout(top)
+        self._why = label(self.tr("Choose a cell to see what was measured."), "muted", wrap=True, selectable=True)
+        words.addWidget(self._why)
+        self._evidence = QPlainTextEdit()
+        self._evidence.setReadOnly(True)
+        self._evidence.setTabChangesFocus(True)
+        self._evidence.setAccessibleName(self.tr("What was measured"))
+        self._evidence.hide()
+        words.addWidget(self._evidence)
+        self._what = label("", wrap=True, selectable=True)
+        words.addWidget(self._what)
+        words.addStretch(1)
+        self.bars = Bars()
+        row.addWidget(self.bars, 2)
+        self._tag.hide()
+
+    def show_cell(self, row: Row, column: Column, rows: list[Row], at: int, number: int, unit: str) -> None:
+        """`at`: the column's place in the rows; `number`: the node's, for its colour."""
+        cell = row.cells[at]
+        self.bars.show_column(rows, at, rows.index(row), f"{head(column)}, {unit}" if unit else head(column))
+        clear_layout(self._swatch_place)
+        self._swatch_place.addWidget(NodeSwatch(number))
+        where = row.node if row.port is None else self.tr("{node} port {n}").format(node=row.node, n=row.port)
+        value = f"{cell.text} {unit}".strip() if column.main == "bandwidth" and cell.value is not None else cell.text
+        self._title.setText(f"{where}, {head(column)}: {value}")
+        self._tag.setVisible(cell.verdict is not None)
+        if cell.verdict is None:
+            self._why.setText(self.tr("Not measured yet."))
+            self._evidence.hide()
+            self._what.setText("")
+            return
+        self._tag.setText(verdict_word(cell.verdict))
+        restyle(self._tag, kind=TAGS[cell.verdict])
+        speaking = next(c for c in cell.checks if c.verdict is cell.verdict)
+        why = speaking.why or (self.tr("It is as it should be.") if cell.verdict is Verdict.PASS else "")
+        self._why.setText(sentence(why))
+        self._why.setVisible(bool(why))
+        self._evidence.setPlainText("\n".join(_line(c) for c in cell.checks))
+        self._evidence.show()
+        lines = min(EVIDENCE_LINES, len(cell.checks))
+        self._evidence.setFixedHeight(theme.current().px(18 * lines + 18))
+        remedies = list(dict.fromkeys(sentence(c.remedy) for c in cell.checks if c.remedy))
+        self._what.setText(self.tr("What to do: {text}").format(text=" ".join(remedies)) if remedies else "")
+        self._what.setVisible(bool(remedies))
+
+    def text(self) -> str:
+        """Everything that is shown, for copying and for tests."""
+        return "\n".join((self._title.text(), self._why.text(), self._evidence.toPlainText(), self._what.text()))
+
+
+def _line(check: Check) -> str:
+    mark = f"  ({check.verdict.value})" if check.verdict is not Verdict.PASS else ""
+    return f"{check.kind:<10} {check.subject}: {check.text or check.verdict.value}{mark}"
+
+
+class Bars(QWidget):
+    """The chosen quantity of all rows side by side, with its pass mark."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._cells: list[tuple[str, Cell]] = []
+        self._chosen = 0
+        self._title = ""
+        self.setMinimumWidth(theme.current().px(140))
+        self.setMinimumHeight(theme.current().px(120))
+
+    def show_column(self, rows: list[Row], at: int, chosen: int, title: str) -> None:
+        many = len({r.port for r in rows}) > 1
+        self._cells = [(f"{i + 1}" if not many else f"{i // 2 + 1}.{r.port}", r.cells[at]) for i, r in enumerate(rows)]
+        self._chosen, self._title = chosen, title
+        values = [f"{r.node} {r.cells[at].text}" for r in rows]
+        self.setAccessibleName(f"{title}: {', '.join(values)}")
+        self.update()
+
+    def _mark(self) -> float | None:
+        marks = [k.pass_mark for _, c in self._cells for k in c.checks if k.pass_mark is not None and c.value]
+        return marks[0] if marks else None
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        values = [c.value for _, c in self._cells if c.value]
+        if len(values) < 2:
+            return
+        t = theme.current()
+        c = t.tokens
+        p = QPainter(self)
+        p.setRenderHint(QPainter.RenderHint.Antialiasing)
+        p.scale(t.scale, t.scale)
+        width, height = self.width() / t.scale, self.height() / t.scale
+        p.setFont(theme.font(theme.SECOND_PT))
+        p.setPen(QColor(c.muted))
+        p.drawText(QRectF(0, 0, width, 18), Qt.AlignmentFlag.AlignVCenter, self._title)
+        plot = QRectF(0, 28, width, min(height - 50, 170.0))
+        mark = self._mark()
+        top = max(*values, mark or 0.0) * 1.04
+        step = width / len(self._cells)
+        bar = min(24.0, max(4.0, step - 4))
+        for i, (name, cell) in enumerate(self._cells):
+            odd = cell.verdict in (Verdict.DEGRADED, Verdict.FAIL)
+            x = i * step + (step - bar) / 2
+            tall = (cell.value or 0.0) / top * plot.height()
+            p.setPen(Qt.PenStyle.NoPen)
+            p.setBrush(QColor(c.warn if odd else c.load[1]))
+            p.drawRoundedRect(QRectF(x, plot.bottom() - tall, bar, tall), 2, 2)
+            weight = QFont.Weight.DemiBold if i == self._chosen else QFont.Weight.Normal
+            p.setFont(theme.font(theme.SECOND_PT, weight))
+            p.setPen(QColor(c.warn_text if odd else c.text if i == self._chosen else c.muted))
+            p.drawText(QRectF(i * step - 4, plot.bottom() + 3, step + 8, 16), Qt.AlignmentFlag.AlignCenter, name)
+        if mark is not None:
+            y = plot.bottom() - mark / top * plot.height()
+            p.setPen(QPen(QColor(c.muted), 1, Qt.PenStyle.DashLine))
+            p.drawLine(QPointF(0, y), QPointF(width, y))
+        p.end()
