@@ -11,6 +11,7 @@ from stellwerk import __version__
 
 # name -> (module, attribute). A module adds its command here and nowhere else.
 COMMANDS: dict[str, tuple[str, str]] = {
+    "launch": ("stellwerk.cli.launch", "launch"),
     "measure": ("stellwerk.cli.measure", "measure"),
     "virtual": ("stellwerk.cli.virtual", "virtual"),
     "discover": ("stellwerk.cli.nodes", "discover"),

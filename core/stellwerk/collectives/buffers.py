@@ -6,8 +6,7 @@ Neither numpy nor torch is imported here; their objects are recognised by what t
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from stellwerk.collectives.kinds import DataType
 
@@ -36,15 +35,19 @@ _BY_FORMAT = {
 }
 # Types whose bytes can be moved but must not be added up as unsigned bytes.
 _MOVED_ONLY = {"bool", "int8", "?", "b", "c"}
+# What a library's own type objects mean here; filled as they are met, because looking at their names is slow.
 _TORCH: dict[Any, tuple[DataType, bool]] = {}
+_NUMPY: dict[Any, tuple[DataType, bool]] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Buffer:
-    """Contiguous elements in memory. `keep` holds whatever must stay alive while the address is used."""
+class Buffer(NamedTuple):
+    """Contiguous elements in memory. `keep` holds whatever must stay alive while the address is used.
+
+    A named tuple and not a dataclass, because one is made per call and costs a third.
+    """
 
     address: int
-    count: int
+    elements: int
     dtype: DataType
     reducible: bool
     keep: Any
@@ -52,7 +55,7 @@ class Buffer:
     @property
     def nbytes(self) -> int:
         """Size in bytes."""
-        return self.count * self.dtype.bytes
+        return self.elements * self.dtype.bytes
 
 
 def buffer_of(array: Any, *, writable: bool) -> Buffer:
@@ -81,15 +84,27 @@ def _from_torch(tensor: Any) -> Buffer:
 
 
 def _from_numpy(array: Any, dtype: Any, writable: bool) -> Buffer:
-    name = dtype.name
-    if name not in _BY_NAME or not dtype.isnative:
-        raise TypeError(f"arrays of {dtype} are not carried; known are: {', '.join(_BY_NAME)}")
+    known = _NUMPY.get(dtype)
+    if known is None:
+        name = dtype.name
+        if name not in _BY_NAME or not dtype.isnative:
+            raise TypeError(f"arrays of {dtype} are not carried; known are: {', '.join(_BY_NAME)}")
+        known = _NUMPY[dtype] = (_BY_NAME[name], name not in _MOVED_ONLY)
     flags = array.flags
     if not flags.c_contiguous:
         raise ValueError("the array is not contiguous; use numpy.ascontiguousarray first")
-    if writable and not flags.writeable:
-        raise ValueError("the array is read-only and cannot take a result")
-    return Buffer(array.ctypes.data, array.size, _BY_NAME[name], name not in _MOVED_ONLY, array)
+    if not flags.writeable:
+        if writable:
+            raise ValueError("the array is read-only and cannot take a result")
+        return Buffer(array.ctypes.data, array.size, *known, array)
+    size: int = array.size
+    if not size:
+        return Buffer(0, 0, *known, array)
+    try:
+        # Several times as fast as array.ctypes.data; types that are not of C (bfloat16) have no buffer.
+        return Buffer(ctypes.addressof(ctypes.c_char.from_buffer(array)), size, *known, array)
+    except (TypeError, ValueError):
+        return Buffer(array.ctypes.data, size, *known, array)
 
 
 def _from_memory(array: Any, writable: bool) -> Buffer:

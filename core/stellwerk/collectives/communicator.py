@@ -237,17 +237,17 @@ class Communicator:
         """Combine the arrays of all ranks element by element, in place or into `out`. All ranks get the same bits."""
         source = buffer_of(array, writable=out is None)
         target = source if out is None else buffer_of(out, writable=True)
-        self._same(source, target, source.count)
-        return self._collective(Operation.ALL_REDUCE, source, target, source.count, op, algorithm, 0, async_op)
+        self._same(source, target, source.elements)
+        return self._collective(Operation.ALL_REDUCE, source, target, source.elements, op, algorithm, 0, async_op)
 
     def all_gather(
         self, out: Any, array: Any, *, algorithm: str | Algorithm | None = None, async_op: bool = False
     ) -> Work | None:
         """Put the arrays of all ranks one after the other into `out` of world_size times the elements."""
         source, target = buffer_of(array, writable=False), buffer_of(out, writable=True)
-        self._same(source, target, source.count * self.world_size)
+        self._same(source, target, source.elements * self.world_size)
         return self._collective(
-            Operation.ALL_GATHER, source, target, source.count, ReduceOp.SUM, algorithm, 0, async_op
+            Operation.ALL_GATHER, source, target, source.elements, ReduceOp.SUM, algorithm, 0, async_op
         )
 
     def reduce_scatter(
@@ -261,15 +261,15 @@ class Communicator:
     ) -> Work | None:
         """Combine arrays of world_size parts; each rank gets its part in `out`."""
         source, target = buffer_of(array, writable=False), buffer_of(out, writable=True)
-        self._same(target, source, target.count * self.world_size)
-        return self._collective(Operation.REDUCE_SCATTER, source, target, target.count, op, algorithm, 0, async_op)
+        self._same(target, source, target.elements * self.world_size)
+        return self._collective(Operation.REDUCE_SCATTER, source, target, target.elements, op, algorithm, 0, async_op)
 
     def broadcast(
         self, array: Any, root: int = 0, *, algorithm: str | Algorithm | None = None, async_op: bool = False
     ) -> Work | None:
         """Give every rank the array of `root`."""
         both = buffer_of(array, writable=True)
-        return self._collective(Operation.BROADCAST, both, both, both.count, ReduceOp.SUM, algorithm, root, async_op)
+        return self._collective(Operation.BROADCAST, both, both, both.elements, ReduceOp.SUM, algorithm, root, async_op)
 
     def reduce(
         self, array: Any, root: int = 0, op: str | ReduceOp = ReduceOp.SUM, *, out: Any = None, async_op: bool = False
@@ -277,8 +277,8 @@ class Communicator:
         """Combine the arrays at `root`, in place or into `out`. Other ranks' arrays stay as they are."""
         source = buffer_of(array, writable=out is None and self.rank == root)
         target = source if out is None or self.rank != root else buffer_of(out, writable=True)
-        self._same(source, target, source.count)
-        return self._collective(Operation.REDUCE, source, target, source.count, op, None, root, async_op)
+        self._same(source, target, source.elements)
+        return self._collective(Operation.REDUCE, source, target, source.elements, op, None, root, async_op)
 
     def gather(self, array: Any, root: int = 0, *, out: Any = None, async_op: bool = False) -> Work | None:
         """Put the arrays of all ranks one after the other into `out` at `root`."""
@@ -286,8 +286,8 @@ class Communicator:
         target = source
         if self.rank == root:
             target = buffer_of(out, writable=True)
-            self._same(source, target, source.count * self.world_size)
-        return self._collective(Operation.GATHER, source, target, source.count, ReduceOp.SUM, None, root, async_op)
+            self._same(source, target, source.elements * self.world_size)
+        return self._collective(Operation.GATHER, source, target, source.elements, ReduceOp.SUM, None, root, async_op)
 
     def scatter(self, out: Any, root: int = 0, *, array: Any = None, async_op: bool = False) -> Work | None:
         """Deal the world_size parts of `array` at `root` out to the ranks."""
@@ -295,8 +295,8 @@ class Communicator:
         source = target
         if self.rank == root:
             source = buffer_of(array, writable=False)
-            self._same(target, source, target.count * self.world_size)
-        return self._collective(Operation.SCATTER, source, target, target.count, ReduceOp.SUM, None, root, async_op)
+            self._same(target, source, target.elements * self.world_size)
+        return self._collective(Operation.SCATTER, source, target, target.elements, ReduceOp.SUM, None, root, async_op)
 
     def all_to_all(
         self,
@@ -313,19 +313,19 @@ class Communicator:
         """
         source, target = buffer_of(array, writable=False), buffer_of(out, writable=True)
         if sends is None and receives is None:
-            self._same(source, target, source.count)
-            if source.count % self.world_size:
-                raise ValueError(f"{source.count} elements cannot be dealt out evenly to {self.world_size} ranks")
-            count = source.count // self.world_size
+            self._same(source, target, source.elements)
+            if source.elements % self.world_size:
+                raise ValueError(f"{source.elements} elements cannot be dealt out evenly to {self.world_size} ranks")
+            count = source.elements // self.world_size
             return self._collective(Operation.ALL_TO_ALL, source, target, count, ReduceOp.SUM, None, 0, async_op)
-        given = tuple(sends if sends is not None else _even(source.count, self.world_size))
-        taken = tuple(receives if receives is not None else _even(target.count, self.world_size))
+        given = tuple(sends if sends is not None else _even(source.elements, self.world_size))
+        taken = tuple(receives if receives is not None else _even(target.elements, self.world_size))
         if len(given) != self.world_size or len(taken) != self.world_size or min(*given, *taken, 0) < 0:
             raise ValueError(f"sends and receives need {self.world_size} counts that are not negative")
-        if sum(given) != source.count or sum(taken) != target.count or source.dtype != target.dtype:
+        if sum(given) != source.elements or sum(taken) != target.elements or source.dtype != target.dtype:
             raise ValueError("sends and receives must add up to the elements of the arrays, which must be of one type")
         return self._collective(
-            Operation.ALL_TO_ALL, source, target, source.count, ReduceOp.SUM, None, 0, async_op, given, taken
+            Operation.ALL_TO_ALL, source, target, source.elements, ReduceOp.SUM, None, 0, async_op, given, taken
         )
 
     def barrier(self, *, async_op: bool = False) -> Work | None:
@@ -369,8 +369,8 @@ class Communicator:
     def _same(small: Buffer, large: Buffer, count: int) -> None:
         if small.dtype is not large.dtype:
             raise ValueError(f"both arrays must be of one type, not {small.dtype.name} and {large.dtype.name}")
-        if large.count != count:
-            raise ValueError(f"an array of {count} elements is needed, not of {large.count}")
+        if large.elements != count:
+            raise ValueError(f"an array of {count} elements is needed, not of {large.elements}")
 
     def _collective(
         self,
@@ -445,15 +445,15 @@ class Communicator:
         """An all_reduce of this very array, to be called many times: everything that can be done once is done now."""
         source = buffer_of(array, writable=out is None)
         target = source if out is None else buffer_of(out, writable=True)
-        self._same(source, target, source.count)
-        key = (Operation.ALL_REDUCE, source.count, source.dtype, op, algorithm, 0, (), ())
+        self._same(source, target, source.elements)
+        key = (Operation.ALL_REDUCE, source.elements, source.dtype, op, algorithm, 0, (), ())
         plan = self._plan(key, source)
         execute = self._engine.bind(plan, source.address, target.address)
         enter, leave, go_on = self._sequencer.enter, self._sequencer.leave, self._go_on
 
         def run() -> None:
             if self._closed or not enter():
-                self._collective(Operation.ALL_REDUCE, source, target, source.count, op, algorithm, 0, False)
+                self._collective(Operation.ALL_REDUCE, source, target, source.elements, op, algorithm, 0, False)
                 return
             try:
                 status = execute()

@@ -251,7 +251,7 @@ class Connector:
             why = self._vote(transport)
             if not why:
                 dispatch = self._agree_on_dispatch(transport)
-                engine, why, tested = self._try(mesh, transport, dispatch)
+                engine, why, tested = self._try(mesh, control, transport, dispatch)
                 if engine is not None:
                     self._engine_slot.append(engine)
                     report = self._report(transport, dispatch, tested)
@@ -281,7 +281,7 @@ class Connector:
         return Dispatch(dispatching.shipped(transport, topology, self.ranks), "shipped")
 
     def _try(
-        self, mesh: Mesh, transport: Transport, dispatch: Dispatch
+        self, mesh: Mesh, control: Control, transport: Transport, dispatch: Dispatch
     ) -> tuple[Engine | None, str, selftest.SelfTestReport | None]:
         """Open and test an engine on all ranks. Returns it, or the first rank's reason why not."""
         engine: Engine | None = None
@@ -294,22 +294,31 @@ class Connector:
         why = self._first_trouble(why)
         wanted = all(info["self_test"] for info in self._infos)
         if engine is not None and not why and wanted and self.ranks > 1:
-            try:
-                deadline = min(self._deadline, time.monotonic() + SELF_TEST_S)
-                setting = selftest.Setting(self.rank, self.ranks, self.topology, dispatch, self._window(transport))
-                tested = selftest.run_self_test(engine, setting, deadline)
-            except selftest.SelfTestFailed as error:
-                why = str(error)
-            why = self._first_trouble(why)
+            tested, why, here = self._test(engine, dispatch, control)
+            why = self._first_trouble(why, here)
         if engine is not None and why:
             engine.close()
             engine = None
         return engine, why, tested
 
-    def _first_trouble(self, why: str) -> str:
-        for rank, reason in enumerate(self._exchange(why)):
-            if reason:
-                return f"rank {rank} ({self._infos[rank]['host']}): {reason}"
+    def _test(
+        self, engine: Engine, dispatch: Dispatch, control: Control
+    ) -> tuple[selftest.SelfTestReport | None, str, bool]:
+        """The report, or why not, and whether the reason lies on this rank."""
+        setting = selftest.Setting(self.rank, self.ranks, self.topology, dispatch, self._window(engine.transport))
+        deadline = min(self._deadline, time.monotonic() + SELF_TEST_S)
+        word = f"stop testing {engine.transport}"
+        try:
+            return selftest.run_self_test(engine, setting, deadline, lambda: control.was_told(word)), "", True
+        except selftest.SelfTestFailed as error:
+            control.tell(word)  # the others would wait for us until their deadline
+            return None, str(error), error.here
+
+    def _first_trouble(self, why: str, here: bool = True) -> str:
+        """The first rank's reason, if any has one; reasons that only follow from another rank's come last."""
+        answers = [(rank, *answer) for rank, answer in enumerate(self._exchange([why, here])) if answer[0]]
+        for rank, reason, _ in sorted(answers, key=lambda answer: not answer[2]):
+            return f"rank {rank} ({self._infos[rank]['host']}): {reason}"
         return ""
 
     def _open(self, mesh: Mesh, transport: Transport) -> Engine:

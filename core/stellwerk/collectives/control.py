@@ -60,6 +60,7 @@ class Control:
         self._gone: dict[int, str] = {}  # peers that said goodbye
         self._states: dict[int, PeerState] = {}
         self._values: dict[tuple[str, int, int], Any] = {}
+        self._told: set[str] = set()
         self._send_locks = {peer: threading.Lock() for peer in sockets}
         self._inbox = {peer: bytearray() for peer in sockets}
         self._closing = False
@@ -113,6 +114,15 @@ class Control:
             for peer in self._sockets:
                 self._send(peer, _to_frame(error, self.rank))
         return first
+
+    def tell(self, word: str) -> None:
+        """Say a word to every peer."""
+        for peer in self._sockets:
+            self._send(peer, {"kind": "word", "word": word})
+
+    def was_told(self, word: str) -> bool:
+        """True if a peer said this word."""
+        return word in self._told
 
     def give(self, group: str, round_: int, members: list[int], value: Any) -> None:
         """Send a value of a sub-group's set-up to its members."""
@@ -203,6 +213,8 @@ class Control:
             with self._news:
                 self._values[str(frame["group"]), int(frame["round"]), peer] = frame["value"]
                 self._news.notify_all()
+        elif kind == "word":
+            self._told.add(str(frame["word"]))
         elif kind == "over":
             self._set_fatal(_from_frame(frame, peer, self.rank, self.hosts))
 

@@ -6,7 +6,13 @@ from enum import IntEnum, StrEnum
 from typing import TypeVar
 
 
-class DataType(IntEnum):
+class _FastEnum(IntEnum):
+    """Hashes as the number that it is: these are keys of the cache that every call looks into."""
+
+    __hash__ = int.__hash__
+
+
+class DataType(_FastEnum):
     """Element types. Half types are summed in float32."""
 
     FLOAT32 = 0
@@ -28,7 +34,7 @@ class DataType(IntEnum):
         return DataType.FLOAT32 if self.bytes == 2 else self
 
 
-class ReduceOp(IntEnum):
+class ReduceOp(_FastEnum):
     """How values are combined. An average of integers is cut towards zero."""
 
     SUM = 0
@@ -38,7 +44,7 @@ class ReduceOp(IntEnum):
     PRODUCT = 4
 
 
-class Operation(IntEnum):
+class Operation(_FastEnum):
     """What a collective call does."""
 
     ALL_REDUCE = 1
@@ -52,7 +58,7 @@ class Operation(IntEnum):
     SCATTER = 9
 
 
-class Algorithm(IntEnum):
+class Algorithm(_FastEnum):
     """How it is done; see `algorithms.py`."""
 
     DIRECT = 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import struct
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,7 +22,11 @@ PROBE_ROUNDS = 15
 
 
 class SelfTestFailed(Exception):
-    """An engine gave a wrong result or none; the text says where."""
+    """An engine gave a wrong result or none; the text says where. `here`: not because another rank stopped the test."""
+
+    def __init__(self, why: str, *, here: bool = True) -> None:
+        self.here = here
+        super().__init__(why)
 
 
 class Reference(Protocol):
@@ -91,8 +96,8 @@ class Setting:
 class SelfTest:
     """One run over one engine. All ranks run the same calls in the same order."""
 
-    def __init__(self, engine: Engine, setting: Setting, deadline: float) -> None:
-        self._engine, self._deadline = engine, deadline
+    def __init__(self, engine: Engine, setting: Setting, deadline: float, stopped: Callable[[], bool]) -> None:
+        self._engine, self._deadline, self._stopped = engine, deadline, stopped
         self._rank, self._ranks, self._topology = setting.rank, setting.ranks, setting.topology
         self._dispatch, self._window = setting.dispatch, setting.window_bytes
         self._pure = engine.transport is Transport.PYTHON
@@ -195,6 +200,8 @@ class SelfTest:
 
     def _finish(self, status: int, operation: Operation) -> None:
         while status == AGAIN:
+            if self._stopped():
+                raise SelfTestFailed("another rank stopped the test", here=False)
             if time.monotonic() > self._deadline:
                 waiting_on = self._engine.health().waiting_on
                 raise SelfTestFailed(f"{operation.name.lower()} did not end in time; it waited for rank {waiting_on}")
@@ -218,6 +225,11 @@ class SelfTest:
         return sorted(times)[len(times) // 2] * 1e6
 
 
-def run_self_test(engine: Engine, setting: Setting, deadline: float) -> SelfTestReport:
-    """Test an engine that is open on all ranks. SelfTestFailed names what went wrong on this one."""
-    return SelfTest(engine, setting, deadline).run()
+def run_self_test(
+    engine: Engine, setting: Setting, deadline: float, stopped: Callable[[], bool] = lambda: False
+) -> SelfTestReport:
+    """Test an engine that is open on all ranks. SelfTestFailed names what went wrong on this one.
+
+    `stopped()` becomes true when another rank has given up.
+    """
+    return SelfTest(engine, setting, deadline, stopped).run()

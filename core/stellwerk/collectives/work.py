@@ -13,6 +13,8 @@ class Work:
     def __init__(self) -> None:
         self._finished = threading.Event()
         self._error: BaseException | None = None
+        self._then: Callable[[BaseException | None], None] | None = None
+        self._guard = threading.Lock()
 
     def done(self) -> bool:
         """True once the call has ended, well or not."""
@@ -29,14 +31,25 @@ class Work:
         if self._error is not None:
             raise self._error
 
+    def when_done(self, callback: Callable[[BaseException | None], None]) -> None:
+        """Call back once with what the call raised, or None: in the worker's thread, or at once if it has ended."""
+        with self._guard:
+            if not self._finished.is_set():
+                self._then = callback
+                return
+        callback(self._error)
+
     def run(self, task: Callable[[], None]) -> None:
         """Execute the task and remember how it ended."""
         try:
             task()
         except BaseException as error:  # noqa: BLE001 - it is raised again by wait(), in the thread that cares
             self._error = error
-        finally:
+        with self._guard:
             self._finished.set()
+            then = self._then
+        if then is not None:
+            then(self._error)
 
 
 class Sequencer:

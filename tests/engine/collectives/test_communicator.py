@@ -149,7 +149,13 @@ def test_a_pair_that_cannot_reach_each_other_is_named_on_every_rank(monkeypatch:
 
 def test_on_an_emulated_link_the_number_of_steps_decides() -> None:
     """8 ranks, 20 ms: direct, two_shot, recursive doubling and ring wait 1, 2, 3 and 14 times."""
-    times = run(8, programs.step_times, 256, 4, transport="shm", link=Link(delay_us=20_000), self_test=False)
-    for name, steps in (("direct", 1), ("two_shot", 2), ("recursive_doubling", 3), ("ring", 14)):
-        median = sorted(of_rank[name] for of_rank in times)[4]
-        assert median == pytest.approx(steps * 0.020, rel=0.3), name
+    steps = {"direct": 1, "two_shot": 2, "recursive_doubling": 3, "ring": 14}
+    least = dict.fromkeys(steps, float("inf"))
+    for _ in range(4):  # other load can only add to the steps, so a busy moment may be repeated
+        times = run(8, programs.step_times, 256, 4, transport="shm", link=Link(delay_us=20_000), self_test=False)
+        for name in steps:
+            least[name] = min(least[name], sorted(of_rank[name] for of_rank in times)[4])
+        if all(least[name] <= 1.3 * count * 0.020 for name, count in steps.items()):
+            break
+    for name, count in steps.items():
+        assert least[name] == pytest.approx(count * 0.020, rel=0.3), name

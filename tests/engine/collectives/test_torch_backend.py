@@ -1,0 +1,94 @@
+"""torch.distributed over the backend "stellwerk": collectives, groups, objects, pairs, DDP, time-outs, fallback."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+SCRIPT = Path(__file__).with_name("torch_ranks.py")
+CHECKS = [
+    "reductions",
+    "what_we_lack_goes_to_gloo",
+    "moves",
+    "asynchronous",
+    "objects",
+    "pairs",
+    "groups",
+    "ddp_is_bit_identical_on_all_ranks_and_equals_gloo",
+    "a_missing_rank_is_named_within_the_timeout",
+]
+RANKS = 3
+
+
+def run(ranks: int, names: list[str]) -> dict[tuple[str, int], str]:
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), str(ranks), *names],
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    ended = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+    assert ended, done.stderr[-3000:]
+    return {(name, rank): word for name, rank, word in ended}
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> dict[tuple[str, int], str]:
+    return run(RANKS, CHECKS)
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_torch_gets_what_it_asks_for(outcomes: dict[tuple[str, int], str], name: str) -> None:
+    for rank in range(RANKS):
+        assert outcomes.get((name, rank), "was not reached") == "fine"
+
+
+def test_all_ranks_use_gloo_if_the_start_up_tests_fail_on_one() -> None:
+    for word in run(2, ["all_fall_back_to_gloo"]).values():
+        assert word == "fine"
+
+
+PROGRAM = """
+import os, sys, torch, torch.distributed as dist
+dist.init_process_group(backend=sys.argv[1])
+t = torch.ones(4) * dist.get_rank()
+dist.all_reduce(t)
+print(dist.get_backend(), t[0].item(), flush=True)
+dist.destroy_process_group()
+sys.exit(int(sys.argv[2]) if dist.is_initialized() or os.environ["RANK"] == "1" else 0)
+"""
+
+
+def launch(tmp_path: Path, backend: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM, encoding="utf-8")
+    command = [sys.executable, "-m", "stellwerk.cli.main", "launch", "--ranks", "2", "--"]
+    return subprocess.run(
+        [*command, sys.executable, str(program), backend, str(code)],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+
+def test_launch_swaps_nccl_in_a_program_that_names_it(tmp_path: Path) -> None:
+    done = launch(tmp_path, "cpu:gloo,cuda:nccl")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("stellwerk") == 2
+    assert done.stdout.count("1.0") == 2
+
+
+def test_launch_leaves_other_backends_alone_and_passes_the_exit_code_on(tmp_path: Path) -> None:
+    done = launch(tmp_path, "gloo", 3)
+    assert done.returncode == 3
+    assert "gloo" in done.stdout
+    assert "stellwerk" not in done.stdout
