@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from stellwerk.model.errors import BadInput, StellwerkError
-from stellwerk.virtual.cables import parse_end
+from stellwerk.virtual.cables import End, parse_end
 from stellwerk.virtual.cluster import Cluster
 from stellwerk.virtual.places import CONTROL_SOCKET
 
@@ -95,16 +95,30 @@ class Control:
         return [{"at": e.at, "what": e.what, "argv": list(e.argv), "root": e.root} for e in machine.log]
 
     async def _plug(self, request: Mapping[str, Any]) -> Any:
-        first, second = str(request["end"]), str(request["to"])
-        if ":" in second:
-            self.cluster.cables.plug(parse_end(first), parse_end(second))
-        else:
-            self.cluster.cables.join(second, parse_end(first))
+        end, to = self._end(request["end"]), str(request["to"])
+        try:
+            if ":" in to:
+                self.cluster.cables.plug(end, self._end(to))
+            else:
+                self.cluster.cables.join(to, end)
+        except ValueError as error:
+            raise BadInput(str(error), remedy="see `stellwerk virtual cables`") from None
         self.cluster.network_changed()
         return self.cluster.cable_list()
 
+    def _end(self, text: Any) -> End:
+        """A port of a node that is there. Raises `BadInput`."""
+        try:
+            end = parse_end(str(text))
+        except ValueError as error:
+            raise BadInput(str(error)) from None
+        return End(self.cluster.machine(end.node).name, end.port)
+
     async def _unplug(self, request: Mapping[str, Any]) -> Any:
-        self.cluster.cables.unplug(parse_end(str(request["end"])))
+        try:
+            self.cluster.cables.unplug(self._end(request["end"]))
+        except ValueError as error:
+            raise BadInput(str(error), remedy="see `stellwerk virtual cables`") from None
         self.cluster.network_changed()
         return self.cluster.cable_list()
 

@@ -18,6 +18,7 @@ import socket
 import struct
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stellwerk.model.errors import BadInput, StellwerkError
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 TRIGGERS = ("after_s", "on_command", "after_command", "on_step")
 STEP_POLL_S = 0.01
+GUARD_DIR = "/var/lib/stellwerk/guard"
 AGENT_SOCKET = ".local/state/stellwerk/agent.sock"
 
 Action = Callable[["Cluster", Machine, Mapping[str, Any]], Awaitable[None]]
@@ -141,6 +143,15 @@ async def _right_clock(cluster: Cluster, machine: Machine, parameters: Mapping[s
     machine.clock_offset_s = 0.0
 
 
+async def _hide_python(cluster: Cluster, machine: Machine, parameters: Mapping[str, Any]) -> None:
+    (machine.bin / "python3").unlink(missing_ok=True)
+
+
+async def _show_python(cluster: Cluster, machine: Machine, parameters: Mapping[str, Any]) -> None:
+    if not (machine.bin / "python3").exists():
+        (machine.bin / "python3").symlink_to(machine.python)
+
+
 async def _ssh_drop(cluster: Cluster, machine: Machine, parameters: Mapping[str, Any]) -> None:
     machine.refuse_ssh_until = asyncio.get_running_loop().time() + float(parameters.get("hold_s", 0.0))
     cluster.ssh[machine.name].cut()
@@ -181,6 +192,7 @@ KINDS: dict[str, Kind] = {
         Kind("foreign-netplan", "99-fastlink.yaml sets a fabric half and, statically, the management interface",
              fault_network.foreign_netplan, fault_network.remove_foreign_netplan),
         Kind("clock-skew", "the node's clock is 10 minutes ahead", _skew, _right_clock, ("seconds",)),
+        Kind("python-missing", "there is no python3 in the PATH", _hide_python, _show_python),
         Kind("ssh-drop", "every SSH connection is cut; with hold_s new ones are refused for so long",
              _ssh_drop, None, ("hold_s",)),
     )
@@ -216,7 +228,7 @@ class Faults:
             if "after_s" in trigger:
                 self._start(self._wait(fault, float(trigger["after_s"])))
             if "on_step" in trigger:
-                self._start(self._watch_journal(fault, str(trigger["on_step"])))
+                self._start(self._watch_journal(fault, str(trigger["on_step"]), self._journals(machine)))
         return self.listed()
 
     async def clear(self, kind: str, node: str | None) -> list[dict[str, Any]]:
@@ -268,7 +280,7 @@ class Faults:
             fault.state = "done"
             raise
         if fault.kind == "reinstall":
-            self._forget(fault.node, "twins-one-subnet", "link-local-off", "foreign-netplan")
+            self._forget(fault.node, "twins-one-subnet", "link-local-off", "foreign-netplan", "python-missing")
         if fault.kind in ("power-on", "reboot", "reinstall"):
             self._forget(fault.node, "power-off")
 
@@ -295,12 +307,16 @@ class Faults:
         if fault.state == "waiting":
             await self._fire(fault)
 
-    async def _watch_journal(self, fault: Fault, text: str) -> None:
-        """Journals are only ever appended to: what is read once need not be read again."""
-        guard = self.cluster.machine(fault.node).tree.path("/var/lib/stellwerk/guard")
-        read = {path: path.stat().st_size for path in guard.glob("*/*") if path.is_file()}
+    @staticmethod
+    def _journals(machine: Machine) -> dict[Path, int]:
+        """The journals of guarded changes on a node, and how long they are."""
+        return {path: path.stat().st_size for path in machine.tree.path(GUARD_DIR).glob("*/journal*")}
+
+    async def _watch_journal(self, fault: Fault, text: str, read: dict[Path, int]) -> None:
+        """Journals are only ever appended to: what has been `read` need not be read again."""
+        machine = self.cluster.machine(fault.node)
         while fault.state == "waiting":
-            for path in guard.glob("*/journal*"):
+            for path in self._journals(machine):
                 start = read.get(path, 0)
                 try:
                     with path.open("rb") as stream:

@@ -274,3 +274,39 @@ async def test_load_moves_the_rdma_counters_of_both_ends_and_no_others() -> None
         still = words("spark-1", "rocep1s0f0")
         await asyncio.sleep(0.2)
         assert words("spark-1", "rocep1s0f0") == still
+
+
+async def test_cables_are_moved_by_hand_and_what_cannot_be_plugged_is_refused() -> None:
+    async with VirtualCluster.start(3, "chain") as cluster:
+        await cluster.unplug("spark-2:0")
+        await cluster.plug("spark-2:0", "spark-3:0")
+        assert [c["ends"] for c in await cluster.cables()] == [["spark-1:0", "spark-2:1"], ["spark-2:0", "spark-3:0"]]
+        carrier = Path(cluster.node("spark-3").root, "sys/class/net/enp1s0f0np0/carrier")
+        assert carrier.read_text() == "1\n"
+        for end, to, said in (
+            ("spark-1:0", "spark-3:1", "spark-1:0 already holds a cable"),
+            ("spark-9:0", "spark-3:1", "there is no node 'spark-9'"),
+            ("spark-3:1", "switch-1", "there is no switch 'switch-1'"),
+            ("spark-3", "spark-1:1", "is no cable end"),
+        ):
+            with pytest.raises(BadInput, match=said):
+                await cluster.plug(end, to)
+        with pytest.raises(BadInput, match="nothing is plugged into spark-3:1"):
+            await cluster.unplug("spark-3:1")
+
+
+async def test_python_can_be_missing_and_other_commands_still_run() -> None:
+    async with shell(1, "single", {"kind": "python-missing"}) as sh:
+        assert (await sh.on("spark-1", "command -v python3")).exit_status != 0
+        await sh.ok("spark-1", "ip link")
+        await sh.cluster.clear_fault("python-missing")
+        await sh.ok("spark-1", "python3 -c pass")
+
+
+async def test_a_trigger_that_fails_is_told_and_does_no_harm() -> None:
+    async with shell(1, "single", {"kind": "agent-killed", "on_command": "ip addr"}) as sh:
+        await sh.ok("spark-1", "ip addr")
+        state = await sh.cluster.state()
+        assert len(state["complaints"]) == 1
+        assert "no agent runs on spark-1" in state["complaints"][0]
+        assert [fault["kind"] for fault in state["faults"]] == ["sudo-nopasswd"]
