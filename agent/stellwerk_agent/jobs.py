@@ -38,6 +38,7 @@ class StartJob:
     env: dict[str, str] = field(default_factory=dict)
     cwd: str | None = None
     lifetime_s: float | None = None  # ended by its keeper after this time
+    stdin: str | None = None  # what it reads from its standard input: the place for secrets, never in a file
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +208,7 @@ class Jobs:
             "env": {**environment, **params.env},
             "cwd": params.cwd or str(Path.home()),
             "lifetime_s": params.lifetime_s,
+            "stdin": params.stdin,
         }
         argv = self._me.command("keeper", str(directory))
         result = await commands.run(

@@ -62,7 +62,7 @@ def process_start(pid: int) -> int | None:
 
 
 class Keeper:
-    """Runs one job. `spec`: {argv, env, cwd, lifetime_s}."""
+    """Runs one job. `spec`: {argv, env, cwd, lifetime_s, stdin}."""
 
     def __init__(self, directory: Path, spec: dict[str, Any]) -> None:
         self._directory = directory
@@ -123,6 +123,8 @@ class Keeper:
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
+        if self._spec.get("stdin"):
+            os.dup2(_in_memory(self._spec["stdin"]), 0)
         os.dup2(output, 1)
         os.dup2(output, 2)
         os.chdir(self._spec["cwd"])
@@ -226,6 +228,15 @@ class Keeper:
         old = sorted(n for n in os.listdir(self._directory) if n.startswith("log."))  # noqa: PTH208
         for name in old[:-KEPT_SEGMENTS]:
             (self._directory / name).unlink(missing_ok=True)
+
+
+def _in_memory(text: str) -> int:
+    """A file with `text` that has no name anywhere; unlike a pipe it takes any length at once."""
+    descriptor = os.memfd_create("stdin", os.MFD_CLOEXEC)
+    with os.fdopen(os.dup(descriptor), "w", encoding="utf-8") as stream:
+        stream.write(text)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
 
 
 def _children() -> list[int]:

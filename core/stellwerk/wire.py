@@ -33,7 +33,7 @@ Methods (parameters -> result; results are the dataclasses of `stellwerk.model`,
     mesh.verify      {aliases}                                            -> {results: {alias: error|null}}
     mesh.remove      {}                                                   -> {removed: [path]}
     address.map      {addresses: [str]}                                   -> {addresses: {fabric: dial}}
-    job.start        {name, argv, env, cwd|null, lifetime_s|null}         -> JobStatus
+    job.start        {name, argv, env, cwd|null, lifetime_s|null, stdin|null} -> JobStatus
     job.stop         {job_id, grace_s}                                    -> JobStatus
     job.status       {job_id}                                             -> JobStatus
     job.list         {}                                                   -> {jobs: [JobStatus]}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -46,6 +48,28 @@ async def test_a_job_runs_with_its_words_its_environment_and_an_exit_code(node: 
     kept = [p for p in (node.state_dir / "jobs").rglob("*") if p.is_file() and not p.name.startswith("log.")]
     assert all(b"s3cret" not in p.read_bytes() for p in kept)  # it is in its output because it printed it
     assert (await desktop.call("job.list"))["jobs"] == [end]
+    await desktop.close()
+
+
+async def test_what_a_job_reads_is_in_no_file_argument_or_environment(node: Node) -> None:
+    desktop = await Desktop.attach(node)
+    read = "print(hashlib.sha256(sys.stdin.buffer.read()).hexdigest(), flush=True)"
+    code = f"import hashlib, sys, time; {read}; time.sleep(60)"
+    secret = "tok\u00e9n" * 40_000  # more than a pipe holds
+    job = await _start(desktop, code, stdin=secret)
+
+    async def digest() -> bool:
+        log = await desktop.call("job.log", {"job_id": job["job_id"], "offset": 0, "limit": 1000})
+        return bool(log["text"] == hashlib.sha256(secret.encode()).hexdigest() + "\n")
+
+    await eventually(digest)
+    for process in node.everything():
+        assert b"tok\xc3\xa9n" not in Path(f"/proc/{process.pid}/cmdline").read_bytes()
+        assert b"tok\xc3\xa9n" not in Path(f"/proc/{process.pid}/environ").read_bytes()
+    kept = [p for p in node.home.rglob("*") if p.is_file() and not p.is_socket()]
+    assert kept
+    assert all(b"tok\xc3\xa9n" not in p.read_bytes() for p in kept)
+    await desktop.call("job.stop", {"job_id": job["job_id"], "grace_s": 5})
     await desktop.close()
 
 
