@@ -71,13 +71,17 @@ class Uninstall:
             left.append({"path": "/var/lib/stellwerk", "why": str(error)})
 
     def _remove_archives(self, removed: list[str], left: list[dict[str, str]]) -> None:
-        """This agent's archive and those of older ones beside it."""
+        """This agent's archive, those of older ones beside it, and the runtime of ranks and gateways."""
         if self._me.archive is None:
             return
         directory = self._me.archive.parent
-        for path in sorted({self._me.archive, *directory.glob("agent-*.pyz")}):
+        ours = {self._me.archive, *directory.glob("agent-*.pyz"), *directory.glob("runtime-*")}
+        for path in sorted(ours | set(directory.glob(".runtime-*"))):
             try:
-                path.unlink(missing_ok=True)
+                if path.is_dir():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink(missing_ok=True)
                 removed.append(str(path))
             except OSError as error:
                 left.append({"path": str(path), "why": error.strerror or str(error)})

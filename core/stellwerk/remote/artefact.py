@@ -42,11 +42,12 @@ class Artefact:
     data: bytes = field(repr=False)
     sha256: str
     version: str
+    kind: str = "agent"  # or "runtime"
 
     @property
     def file_name(self) -> str:
         """The name under which a node keeps it."""
-        return f"agent-{self.sha256[:16]}.pyz"
+        return f"{self.kind}-{self.sha256[:16]}.pyz"
 
 
 def build_agent() -> Artefact:

@@ -62,9 +62,10 @@ async def install_agent(
     deadlines: Deadlines,
     on_progress: Callable[[int], None],
 ) -> bool:
-    """Have the agent on the node under its hash; tells whether it had to be sent. `on_progress` gets percent.
+    """Have the agent (or the runtime) on the node under its hash; tells whether it had to be sent.
 
-    Raises `AgentRefused` for no python3, an old one, a full disk, a home that cannot be written to.
+    `on_progress` gets percent. Raises `AgentRefused` for no python3, an old one, a full disk, a home that cannot be
+    written to.
     """
     if await _is_there(python, agent):
         return False
@@ -84,7 +85,7 @@ async def install_agent(
         )
         if not await _is_there(python, agent):
             raise AgentRefused(
-                "the agent was sent, but is not there",
+                f"the {agent.kind} was sent, but is not there",
                 node=node,
                 why=f"~/{SHARE}/{agent.file_name} cannot be read back",
                 remedy="Check the machine's home directory",

@@ -10,6 +10,8 @@ import random
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, TypeVar
 
+import asyncssh
+
 from stellwerk.model.errors import (
     AgentRefused,
     Cancelled,
@@ -20,6 +22,11 @@ from stellwerk.model.errors import (
 )
 from stellwerk.model.guard import Hello
 from stellwerk.model.sample import Sample
+from stellwerk.remote.artefact import Artefact
+from stellwerk.remote.failures import cleaned, lost
+from stellwerk.remote.install import install_agent
+from stellwerk.remote.node_python import NodePython
+from stellwerk.remote.on_node import SHARE
 from stellwerk.remote.opening import Desktop, LinkState, Opening
 from stellwerk.remote.prompts import Prompts
 from stellwerk.remote.rpc import RpcClient
@@ -103,6 +110,21 @@ class NodeLink:
         if cls is None:
             return await rpc.call(method, params, deadline_s=limit_s, on_progress=on_progress)
         return await rpc.call(method, params, cls=cls, deadline_s=limit_s, on_progress=on_progress)
+
+    async def send_artefact(self, artefact: Artefact, on_progress: Callable[[int], None] = lambda percent: None) -> str:
+        """Have a file of ours on the node under its hash; returns its path there, relative to the home directory.
+
+        Nothing is sent when it is there. Raises `AgentRefused`, and `ConnectionFailed` also when there is none.
+        """
+        session, deadlines = self._session, self.desktop.deadlines
+        if session is None:
+            raise self._not_connected()
+        python = NodePython(session.connection, self.name, deadlines.command_s)
+        try:
+            await install_agent(session.connection, python, artefact, self.name, deadlines, on_progress)
+        except (asyncssh.Error, OSError) as error:
+            raise lost(self.name, cleaned(str(error))) from None
+        return f"{SHARE}/{artefact.file_name}"
 
     async def hold(self, desktop: str, *, force: bool = False) -> None:
         """Keep other desktops off the node, over reconnects too, until `let_go` or `close`.
