@@ -19,9 +19,10 @@ class FetchError(OSError):
 class _Fetch:
     """Gathers one answer."""
 
-    def __init__(self, upstream: UpstreamConnection) -> None:
+    def __init__(self, upstream: UpstreamConnection, *, keep: bool) -> None:
         self.done: asyncio.Future[tuple[int, bytes]] = asyncio.get_running_loop().create_future()
         self._upstream = upstream
+        self._keep = keep
         self._status = 0
         self._parts: list[bytes] = []
         self._size = 0
@@ -42,7 +43,7 @@ class _Fetch:
         self.response_end(reusable)
 
     def response_end(self, reusable: bool) -> None:
-        self._upstream.release(monotonic(), reusable=reusable)
+        self._upstream.release(monotonic(), reusable=reusable and self._keep)
         if not self.done.done():
             self.done.set_result((self._status, b"".join(self._parts)))
 
@@ -57,7 +58,7 @@ class _Fetch:
 async def fetch(
     replica: Replica, method: str, path: bytes, body: bytes = b"", *, timeout_s: float, fresh: bool = False
 ) -> tuple[int, bytes]:
-    """(status, body) of an answer. `fresh`: over a new connection.
+    """(status, body) of an answer. `fresh`: over a connection of its own.
 
     Raises:
         OSError, TimeoutError: no answer.
@@ -66,7 +67,7 @@ async def fetch(
         upstream = None if fresh else take_idle(replica)
         if upstream is None:
             upstream = await connect(replica, timeout_s)
-        request = _Fetch(upstream)
+        request = _Fetch(upstream, keep=not fresh)
         kind = b"content-type: application/json\r\n" if body else b""
         head = b"%b %b HTTP/1.1\r\n%b%bcontent-length: %d\r\n\r\n" % (
             method.encode(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from time import monotonic
@@ -218,6 +219,7 @@ def stats(gateway: Gateway, uptime_s: float) -> dict[str, object]:
         "uptime_s": uptime_s,
         "connections": len(gateway.server.connections),
         "active": len(gateway.active),
+        "tasks": len(asyncio.all_tasks()),
         "draining": gateway.server.draining,
         "pools": pools,
         "ways": gateway.ways(),
