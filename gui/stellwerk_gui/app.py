@@ -6,12 +6,11 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QLocale, QObject, QTimer, QTranslator
-from PySide6.QtWidgets import QApplication, QMessageBox
+from PySide6.QtCore import QObject, QTimer
+from PySide6.QtWidgets import QApplication
 
 from stellwerk.model.errors import StellwerkError
 from stellwerk.setup.store import ClusterFolder, ClusterStore
@@ -19,15 +18,21 @@ from stellwerk_gui import theme
 from stellwerk_gui.bridge import Bridge
 from stellwerk_gui.controller import Controller
 from stellwerk_gui.crash import CrashHandler
+from stellwerk_gui.dialogs import confirm, offer_old_reports
+from stellwerk_gui.language import install_language
 from stellwerk_gui.logs import ring as log_ring
+from stellwerk_gui.palette import Command
+from stellwerk_gui.rail import PageEntry
+from stellwerk_gui.search import Search, target_of
 from stellwerk_gui.settings import Settings, SettingsFile
-from stellwerk_gui.shell import PageEntry, Shell
+from stellwerk_gui.shell import Shell
 
 
 class Application(QObject):
     """Owns window, bridge, controller and the virtual cluster."""
 
-    def __init__(self, app: QApplication, store: ClusterStore, started_at: float) -> None:
+    def __init__(self, app: QApplication, store: ClusterStore, started_at: float, *, search: bool = True) -> None:
+        """`search` False: never listen on the network (tests, pictures)."""
         super().__init__(app)
         self.app = app
         self.store = store
@@ -42,6 +47,7 @@ class Application(QObject):
         self.bridge = Bridge(self)
         self.controller = Controller(self.bridge, store, self)
         self.controller.rate_hz = value.sample_rate_hz
+        self.search = Search(self.bridge, self, allowed=search)
         self.shell = Shell(_entries(self), self.settings)
         self._build()
         self._wire()
@@ -105,6 +111,10 @@ class Application(QObject):
         self.start.open.clicked.connect(self._open_any)
         self.start.virtual.clicked.connect(lambda: self.try_virtual(8, "switch"))
         self.start.add_by_address.clicked.connect(self.new_cluster)
+        self.start.pair_found.clicked.connect(self.pair_found)
+        self.search.changed.connect(self._show_found)
+        self.shell.opened.connect(lambda _: self._search_or_not())
+        self.shell.more_commands = self._commands
         self.start.opened = self.open_cluster
         self.start.forgotten = self._forget_cluster
         if self.settings.problem:
@@ -115,6 +125,8 @@ class Application(QObject):
         self.cluster_page.add_node.connect(self._add_node)
         self.cluster_page.prove.connect(self._prove_again)
         self.cluster_page.open_logs.connect(self._logs_of)
+        self.cluster_page.unpair.connect(self.ask_unpair)
+        self.setup_page.step_opened.connect(lambda _: self._search_or_not())
         self.setup_page.finished.connect(lambda: self.shell.open_page("cluster"))
         self.setup_page.closed.connect(self._close_setup)
         self.trial.problem.connect(self.shell.show_error)
@@ -131,6 +143,79 @@ class Application(QObject):
             self.shell.show_error(error)
             return
         self.open_cluster(folder)
+
+    def pair_found(self) -> None:
+        """A new cluster of the machines that announce themselves here."""
+        targets = tuple(target_of(m) for m in self.search.machines if not m.is_this_computer)
+        self.build_pages()
+        try:
+            folder, _ = self.store.create(self.tr("cluster"))
+        except StellwerkError as error:
+            self.shell.show_error(error)
+            return
+
+        def opened() -> None:
+            self.controller.add_targets(targets)
+            self.shell.open_page("setup")
+            self.setup_page.open_step("find")
+
+        self.controller.open_cluster(folder, opened)
+
+    def _search_or_not(self) -> None:
+        """Listen on the network only while a page shows what is found."""
+        front = self.shell.front
+        finding = self._pages_built and front == "setup" and self.setup_page.step == "find"
+        self.search.set_on(front == "start" or finding)
+
+    def _show_found(self) -> None:
+        machines = [m for m in self.search.machines if not m.is_this_computer]
+        self.start.show_found(tuple(m.name for m in machines), self.search.available)
+        if self._pages_built:
+            self.setup_page.find_step.show_found(tuple(target_of(m) for m in machines), self.search.available)
+
+    def ask_unpair(self, name: str) -> None:
+        """Take a machine out of the cluster, after a question."""
+        node = self.controller.node(name)
+        away = node is None or not node.ready
+        text = self.tr(
+            "The agent, what it kept and this cluster's key are removed from the machine. Its network stays as it is."
+        )
+        if away:
+            text = self.tr("The machine does not answer: only this computer forgets it. Agent and key stay on it.")
+        title = self.tr("Un-pair {name}?").format(name=name)
+        confirm(self.shell, title, text, self.tr("Un-pair"), lambda: self._unpair(name, away))
+
+    def _unpair(self, name: str, away: bool) -> None:
+        self.cluster_page.close_panel()
+        task = self.controller.remove(name, forget_unreachable=away)
+        task.done.connect(lambda report: self._unpaired(name, report))
+
+    def _unpaired(self, name: str, report: Any) -> None:
+        left = tuple(getattr(report, "left", ()))
+        self._happened(self.tr("{name} un-paired").format(name=name))
+        if left:
+            what = self.tr("{name} was un-paired, something stays on it").format(name=name)
+            self.shell.show_error(StellwerkError(what, why="; ".join(left)))
+
+    def _commands(self) -> list[Command]:
+        """What Ctrl+K offers on every page."""
+        found = [
+            Command(self.tr("New cluster"), self.new_cluster),
+            Command(self.tr("Theme: dark"), lambda: self.settings.change(theme="dark")),
+            Command(self.tr("Theme: light"), lambda: self.settings.change(theme="light")),
+            Command(self.tr("Theme: as the system"), lambda: self.settings.change(theme="system")),
+        ]
+        if self.controller.session is not None:
+            found.append(Command(self.tr("Close the cluster"), self._close_setup))
+        if self._pages_built and self.trial.cluster is not None:
+            found.append(Command(self.tr("Virtual cluster: faults and load"), self._toggle_trial))
+            found.append(Command(self.tr("Virtual cluster: end it"), self.trial.stop))
+        else:
+            found.append(Command(self.tr("Try a virtual cluster"), lambda: self.try_virtual(8, "switch")))
+        return found
+
+    def _toggle_trial(self) -> None:
+        self.trial_panel.setVisible(not self.trial_panel.isVisible())
 
     def open_cluster(self, folder: ClusterFolder) -> None:
         """Open a cluster: a finished one on its map, another one where its wizard stands."""
@@ -156,19 +241,12 @@ class Application(QObject):
             self.new_cluster()
 
     def _forget_cluster(self, folder: ClusterFolder) -> None:
-        box = QMessageBox(self.shell)
-        box.setText(self.tr("Forget the cluster {name}?").format(name=folder.path.name))
-        box.setInformativeText(
-            self.tr(
-                "Its key and reports on this computer are removed. The machines keep their network and agent: "
-                "un-pair them first."
-            )
+        text = self.tr(
+            "Its key and reports on this computer are removed. The machines keep their network and agent: "
+            "un-pair them first."
         )
-        box.setStandardButtons(QMessageBox.StandardButton.Cancel | QMessageBox.StandardButton.Discard)
-        box.setDefaultButton(QMessageBox.StandardButton.Cancel)
-        box.button(QMessageBox.StandardButton.Discard).setText(self.tr("Forget it"))
-        box.button(QMessageBox.StandardButton.Discard).clicked.connect(partial(self._forget_now, folder))
-        box.open()
+        title = self.tr("Forget the cluster {name}?").format(name=folder.path.name)
+        confirm(self.shell, title, text, self.tr("Forget it"), partial(self._forget_now, folder))
 
     def _forget_now(self, folder: ClusterFolder) -> None:
         self.store.remove(folder)
@@ -186,7 +264,7 @@ class Application(QObject):
     def _trial_started(self, cluster: Any) -> None:
         self.answers.cluster = cluster
         self.shell.status.set_work("", None)
-        self.shell.tag_trial(self.trial_panel)
+        self.shell.tag_trial(self._toggle_trial)
         folder, _ = self.store.create(self.tr("virtual"))
 
         def opened() -> None:
@@ -273,21 +351,6 @@ class Application(QObject):
             )
         )
 
-    def offer_old_reports(self) -> None:
-        """A crash of an earlier run is offered once."""
-        reports = self.crash.left_over()
-        if not reports:
-            return
-        box = QMessageBox(self.shell)
-        box.setText(self.tr("Stellwerk ended unexpectedly last time."))
-        text = self.tr("A report lies in {path}. It holds no passwords or keys.")
-        box.setInformativeText(text.format(path=reports[-1]))
-        keep = box.addButton(self.tr("Keep it"), QMessageBox.ButtonRole.AcceptRole)
-        drop = box.addButton(self.tr("Remove it"), QMessageBox.ButtonRole.DestructiveRole)
-        drop.clicked.connect(partial(_settle_reports, reports, False))
-        keep.clicked.connect(partial(_settle_reports, reports, True))
-        box.open()
-
     # -- life ----------------------------------------------------------------------------------------------------
 
     def show(self, after: Callable[[], None] | None = None) -> None:
@@ -301,7 +364,7 @@ class Application(QObject):
         def later() -> None:
             self.first_paint_s = time.monotonic() - self.started_at
             self.build_pages()
-            self.offer_old_reports()
+            offer_old_reports(self.shell, self.crash.left_over())
             if after is not None:
                 after()
 
@@ -312,21 +375,13 @@ class Application(QObject):
         if getattr(self, "_closed", False):
             return
         self._closed = True
+        self.search.set_on(False)
         self.controller.shutdown()
         if self._pages_built:
             self.bridge.run(self.trial.wait_stopped(), 20.0)
         self.bridge.stop()
         self.crash.uninstall()
         log_ring.uninstall(self.ring)
-
-
-def _settle_reports(reports: list[Path], keep: bool) -> None:
-    """Remove crash reports, or rename them so that they are not offered again."""
-    for report in reports:
-        if keep:
-            report.rename(report.with_name(report.name.replace("crash-", "kept-")))
-        else:
-            report.unlink(missing_ok=True)
 
 
 def _entries(owner: QObject) -> list[PageEntry]:
@@ -337,18 +392,6 @@ def _entries(owner: QObject) -> list[PageEntry]:
         PageEntry("logs", owner.tr("Logs"), "align-left", bottom=True),
         PageEntry("settings", owner.tr("Settings"), "adjustments-horizontal", bottom=True),
     ]
-
-
-def install_language(app: QApplication, choice: str) -> str:
-    """Load the German translation when it is chosen, or when the system is German; returns the language."""
-    language = QLocale.system().name()[:2] if choice == "system" else choice
-    if language != "de":
-        return "en"
-    translator = QTranslator(app)
-    with as_file(files("stellwerk_resources") / "translations" / "stellwerk_de.qm") as path:
-        if Path(path).exists() and translator.load(str(path)):
-            QCoreApplication.installTranslator(translator)
-    return "de"
 
 
 def run(virtual: int = 0, topology: str = "switch", base: Path | None = None, argv: Sequence[str] = ()) -> int:

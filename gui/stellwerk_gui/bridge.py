@@ -94,7 +94,7 @@ class Bridge(QObject):
         if progress is not None:
             task.progress.connect(progress)
         task.failed.connect(failed if failed is not None else self.unhandled.emit)
-        coroutine = work if asyncio.iscoroutine(work) else work(task.report)
+        coroutine = work(task.report) if callable(work) else work
         self._tasks.add(task)
         task.ended.connect(lambda: self._tasks.discard(task))
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)

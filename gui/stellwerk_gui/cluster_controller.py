@@ -81,6 +81,7 @@ class ClusterController(QObject):
         self.relay = Relay(self)
         self.relay.arrived.connect(self._take)
         self._prompts: GuiPrompts | None = None
+        self._sudo_given = False
 
     # -- the cluster ---------------------------------------------------------------------------------------------
 
@@ -139,6 +140,7 @@ class ClusterController(QObject):
         session, self.session = self.session, None
         self.stop_looking()
         self.nodes, self.look, self.wanted = (), None, None
+        given, self._sudo_given = self._sudo_given, False
 
         def closed() -> None:
             self._release()
@@ -151,7 +153,7 @@ class ClusterController(QObject):
             if then is not None:
                 then()
             return
-        self.bridge.submit(session.close()).ended.connect(closed)
+        self.bridge.submit(_end(session, given)).ended.connect(closed)
 
     def _release(self) -> None:
         lock, self._lock, self.folder = self._lock, None, None
@@ -195,6 +197,25 @@ class ClusterController(QObject):
             return results
 
         return self.bridge.submit(pair(), done=lambda _: self._refresh_nodes())
+
+    def unlock_sudo(self, done: Callable[[], None] | None = None) -> Task:
+        """Ask for the sudo password and let the agents use it until `forget_sudo`."""
+        session = self._open_session()
+        assert self._prompts is not None, "prompts are set when the window is built"
+        prompts = self._prompts
+        self._sudo_given = True
+
+        async def unlock() -> Any:
+            return await session.unlock_sudo(prompts)
+
+        return self.bridge.submit(unlock(), done=lambda _: done() if done is not None else None)
+
+    def forget_sudo(self) -> None:
+        """The wizard was left: no agent keeps a password any longer."""
+        session = self.session
+        if session is not None and self._sudo_given and session.ready:
+            self._sudo_given = False
+            self.bridge.submit(session.forget_sudo())
 
     def replace_trust(self, name: str) -> None:
         """After a person compared both fingerprints of a changed key: trust the new one and pair again."""
@@ -350,8 +371,14 @@ class ClusterController(QObject):
         session, self.session = self.session, None
         self.stop_looking()
         if session is not None:
-            self.bridge.run(session.close())
+            self.bridge.run(_end(session, self._sudo_given))
         self._release()
+
+
+async def _end(session: ClusterSession, forget: bool) -> None:
+    if forget and session.ready:
+        await session.forget_sudo()
+    await session.close()
 
 
 async def _open_session(folder: ClusterFolder) -> ClusterSession:

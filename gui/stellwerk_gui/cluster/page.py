@@ -39,6 +39,7 @@ class ClusterPage(Page):
     prove = Signal()
     add_node = Signal()
     open_logs = Signal(str)
+    unpair = Signal(str)
 
     def __init__(self, controller: Controller) -> None:
         super().__init__("")
@@ -87,6 +88,7 @@ class ClusterPage(Page):
         self.panel = NodePanel(self.controller)
         self.panel.closed.connect(self.close_panel)
         self.panel.logs.connect(self.open_logs)
+        self.panel.unpair.connect(self.unpair)
         self.panel.setFixedWidth(theme.current().px(360))
         self.panel.hide()
         outer.addWidget(self.panel)
@@ -222,6 +224,10 @@ class ClusterPage(Page):
     def commands(self) -> list[Command]:
         opens = [
             Command(self.tr("Show {node}").format(node=n.name), partial(self.open_node, n.name))
+            for n in self.controller.nodes
+        ]
+        opens += [
+            Command(self.tr("Un-pair {node}").format(node=n.name), partial(self.unpair.emit, n.name))
             for n in self.controller.nodes
         ]
         return [

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QWidget
 
 from stellwerk.model.units import gibibytes_from_kb, link_speed
 from stellwerk_gui import theme
+from stellwerk_gui.cluster.views import state_word
 from stellwerk_gui.widgets.controls import Button, Icon, Note, Swatch, clear_layout, frame, hbox, label, vbox
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class NodePanel(QFrame):
 
     closed = Signal()
     logs = Signal(str)
+    unpair = Signal(str)
 
     def __init__(self, controller: Controller) -> None:
         super().__init__()
@@ -62,6 +64,8 @@ class NodePanel(QFrame):
         foot = hbox(margins=(16, 10, 16, 10), spacing=8)
         foot.addWidget(Button(self.tr("Logs"), icon_name="align-left", on_click=lambda: self.logs.emit(self.name)))
         foot.addStretch(1)
+        take_out = Button(self.tr("Un-pair"), "ghost", icon_name="trash", on_click=lambda: self.unpair.emit(self.name))
+        foot.addWidget(take_out)
         outer.addLayout(foot)
 
     def show_node(self, name: str) -> None:
@@ -98,7 +102,7 @@ class NodePanel(QFrame):
         self._swatch.addWidget(Swatch(self.controller.number(self.name)))
         if node is None:
             return
-        self.tag.setText(node.state.capitalize())
+        self.tag.setText(state_word(node.state))
         note = self.controller.node_notes().get(self.name)
         if note is not None:
             self._column.addWidget(Note("bad" if note[0] == "bad" else "warn", "", note[1]))
@@ -215,13 +219,17 @@ class HalfChart(QWidget):
         p.drawLine(box.topLeft(), box.topRight())
         p.drawLine(box.bottomLeft(), box.bottomRight())
         colours = (c.load[3], c.warn)
-        x_legend = 40.0
+        x_legend = 14.0 + p.fontMetrics().horizontalAdvance(self.tr("Sent"))
         for i, (times, values) in enumerate(self._lines):
             p.setPen(QPen(QColor(colours[i % 2]), 1.5))
             p.drawPath(self._path(times, values, box, top))
             p.drawLine(int(x_legend), 8, int(x_legend) + 10, 8)
             p.setPen(QColor(c.muted))
-            p.drawText(QRectF(x_legend + 14, 0, 50, 16), Qt.AlignmentFlag.AlignLeft, f"half {self._labels[i]}")
+            p.drawText(
+                QRectF(x_legend + 14, 0, 50, 16),
+                Qt.AlignmentFlag.AlignLeft,
+                self.tr("half {n}").format(n=self._labels[i]),
+            )
             x_legend += 66
         p.end()
 

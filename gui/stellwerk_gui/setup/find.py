@@ -14,6 +14,7 @@ from stellwerk_gui.setup.view import StepPage
 from stellwerk_gui.widgets.controls import Button, Icon, Note, Swatch, clear_layout, frame, hbox, label, vbox
 
 if TYPE_CHECKING:
+    from stellwerk.remote.target import Target
     from stellwerk_gui.controller import Controller
 
 
@@ -26,6 +27,8 @@ class FindStep(StepPage):
             self.tr("Find"), self.tr("Type the machines of the cluster, or take those that answer on the network.")
         )
         self.ssh_config: Path | None = Path.home() / ".ssh" / "config"
+        self._found: tuple[Target, ...] = ()
+        self._available = True
         self._build()
         controller.nodes_changed.connect(self._refresh)
 
@@ -89,14 +92,17 @@ class FindStep(StepPage):
         if not problems:
             self.field.clear()
 
-    def show_found(self, machines: tuple[tuple[str, str], ...], available: bool = True) -> None:
-        """Machines that answered: (name, address). `available` False: no mDNS here."""
+    def show_found(self, machines: tuple[Target, ...], available: bool = True) -> None:
+        """Machines that announced themselves. `available` False: no mDNS here."""
+        self._found, self._available = machines, available
         clear_layout(self.found_list)
         if not available:
             self.found_text.setText(self.tr("No mDNS here, add machines by address"))
             return
-        known = {n.address.rpartition("@")[2] for n in self.controller.nodes}
-        new = [m for m in machines if m[1].rpartition("@")[2] not in known]
+        session = self.controller.session
+        links = session.links.values() if session is not None else ()
+        known = {(link.target.host.lower(), link.target.port) for link in links}
+        new = [m for m in machines if (m.host.lower(), m.port) not in known]
         self.found_icon.set_icon("wifi", "good" if machines else "muted")
         self.found_text.setText(
             (
@@ -107,17 +113,14 @@ class FindStep(StepPage):
             if machines
             else self.tr("Listening for machines on this network")
         )
-        for name, address in new:
+        for target in new:
             row = hbox(spacing=8)
-            row.addWidget(label(name, "second"))
-            row.addWidget(label(address, "second-muted"), 1)
-            row.addWidget(Button(self.tr("Add"), "small", on_click=partial(self._add_found, address)))
+            row.addWidget(label(target.name, "second"))
+            row.addWidget(label(target.address, "second-muted"), 1)
+            name = self.tr("Add {n}").format(n=target.name)
+            add = partial(self.controller.add_targets, (target,))
+            row.addWidget(Button(self.tr("Add"), "small", icon_name="plus", on_click=add, name=name))
             self.found_list.addLayout(row)
-
-    def _add_found(self, address: str) -> None:
-        from stellwerk.remote.target import parse_target
-
-        self.controller.add_targets((parse_target(address),))
 
     def _refresh(self) -> None:
         clear_layout(self._list)
@@ -136,6 +139,7 @@ class FindStep(StepPage):
         if not self.controller.nodes:
             self._list.addWidget(label(self.tr("No machine yet"), "muted"))
         self._list.addStretch(1)
+        self.show_found(self._found, self._available)
         self.changed.emit()
 
     def entered(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QPointF, QRectF, Qt, QTimer
@@ -15,7 +16,19 @@ from stellwerk.model.units import gibibytes_from_kb, link_speed
 from stellwerk_gui import theme
 from stellwerk_gui.cluster.views import cables_view, topology_word
 from stellwerk_gui.setup.view import StepPage
-from stellwerk_gui.widgets.controls import Combo, Icon, Note, Segments, clear_layout, frame, hbox, label, sentence, vbox
+from stellwerk_gui.widgets.controls import (
+    Button,
+    Combo,
+    Icon,
+    Note,
+    Segments,
+    clear_layout,
+    frame,
+    hbox,
+    label,
+    sentence,
+    vbox,
+)
 from stellwerk_gui.widgets.fabricmap import FabricMap
 
 if TYPE_CHECKING:
@@ -68,6 +81,7 @@ class LookStep(StepPage):
         self.table.hide()
         self.column.addWidget(self.table, 1)
         self.panel = CablePanel()
+        self.panel.unlock = controller.unlock_sudo
         self.set_panel(self.panel, 376)
         controller.look_changed.connect(self._refresh)
         self._clock = QTimer(self)
@@ -139,9 +153,10 @@ class CablePanel(QFrame):
         area.setWidget(inner)
         outer.addWidget(area)
         self._shown: object = None
+        self.unlock: Callable[[], object] = lambda: None
 
     def show_look(self, look: Look | None) -> None:
-        key = None if look is None else (look.cable_findings, look.notes, look.topology, look.wanted)
+        key = None if look is None else (look.cable_findings, look.notes, look.topology, look.wanted, needs_sudo(look))
         if key == self._shown and look is not None:
             return
         self._shown = key
@@ -158,6 +173,7 @@ class CablePanel(QFrame):
         self._column.addWidget(label(title, "heading"))
         if not bad:
             self._column.addWidget(Note("good", topology_words(look), sentence(look.recommendation.why)))
+        self._sudo(look)
         for finding in look.cable_findings:
             self._add(finding)
         for note in (*look.notes, *look.topology.notes):
@@ -174,6 +190,19 @@ class CablePanel(QFrame):
             )
         self._column.addStretch(1)
 
+    def _sudo(self, look: Look) -> None:
+        """What cannot be read or heard without root, and the way to allow it."""
+        names = needs_sudo(look)
+        if not names:
+            return
+        give = Button(self.tr("Give the sudo password"), "link", on_click=lambda: self.unlock())
+        text = self.tr(
+            "Without it their network files cannot be read and some ports cannot listen, so an existing set-up may "
+            "not be recognised. It is kept in memory until the wizard is left."
+        )
+        title = self.tr("{names}: sudo asks for a password").format(names=", ".join(names))
+        self._column.addWidget(Note("info", title, text, [give]))
+
     def _add(self, finding: CableFinding) -> None:
         kind = {Severity.BAD: "bad", Severity.WARN: "warn", Severity.INFO: "info"}[finding.severity]
         self._column.addWidget(Note(kind, finding.title, finding.meaning))
@@ -189,6 +218,18 @@ class CablePanel(QFrame):
             self._column.addLayout(row)
         line = frame("line")
         self._column.addWidget(line)
+
+
+def needs_sudo(look: Look) -> list[str]:
+    """The machines that keep something back until the sudo password is given."""
+    names: list[str] = []
+    for member in look.members:
+        report = look.reports.get(member.name)
+        deaf = report is not None and any(s.state == "needs-sudo" for s in report.states)
+        unread = any(f.text is None for f in member.facts.netplan)
+        if member.facts.sudo.state == "password" and (deaf or unread):
+            names.append(member.name)
+    return names
 
 
 class BackOfMachine(QWidget):

@@ -30,6 +30,7 @@ class SetupPage(Page):
 
     finished = Signal()
     closed = Signal()
+    step_opened = Signal(str)
 
     def __init__(self, controller: Controller) -> None:
         super().__init__("", line=True)
@@ -38,8 +39,9 @@ class SetupPage(Page):
         self.steps = Steps()
         self.steps.chosen.connect(self.open_step)
         self.stack = QStackedWidget()
+        self.find_step = FindStep(controller)
         self.views: dict[str, StepPage] = {
-            "find": FindStep(controller),
+            "find": self.find_step,
             "pair": PairStep(controller),
             "look": LookStep(controller),
             "plan": PlanStep(controller),
@@ -116,6 +118,7 @@ class SetupPage(Page):
         self.stack.setCurrentWidget(self.views[key])
         if self._visible_now:
             self.views[key].entered()
+        self.step_opened.emit(key)
         self.refresh()
 
     def resume(self) -> None:
@@ -134,6 +137,7 @@ class SetupPage(Page):
         following = wizard.next_page(self.wizard_state())
         if following is None:
             self.controller.save_page("done")
+            self.controller.forget_sudo()
             self.finished.emit()
         else:
             self.open_step(following)
@@ -184,7 +188,7 @@ class SetupPage(Page):
             )
         self.steps.show_steps(steps)
         shut = wizard.why_shut(state)
-        if self.step == "find" and self.views["find"].field.toPlainText().strip():  # type: ignore[attr-defined]
+        if self.step == "find" and self.find_step.field.toPlainText().strip():
             shut = ""
         self.why.setText(shut)
         self.next.setEnabled(not shut and not self.controller.applying)

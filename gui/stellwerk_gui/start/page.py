@@ -270,6 +270,7 @@ class StartPage(Page):
         row.addWidget(self.network_icon)
         self.network_text = label(self.tr("Listening for machines on this network"))
         row.addWidget(self.network_text)
+        self.found_names: tuple[str, ...] = ()
         self.found_chips = hbox(spacing=8)
         row.addLayout(self.found_chips)
         row.addStretch(1)
@@ -282,6 +283,7 @@ class StartPage(Page):
 
     def show_found(self, names: tuple[str, ...], available: bool = True) -> None:
         """The network line in its three states: listening, n machines found, no mDNS here."""
+        self.found_names = names if available else ()
         clear_layout(self.found_chips)
         self.pair_found.setVisible(bool(names))
         if not available:
