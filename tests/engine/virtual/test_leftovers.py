@@ -105,10 +105,12 @@ async def start_by_a_parent() -> tuple[asyncio.subprocess.Process, dict[str, Any
 
 async def test_nothing_is_left_when_the_desktop_is_killed() -> None:
     parent, hello = await start_by_a_parent()
-    directory = Path(hello["dir"])
-    await detach_something(VirtualNode(*hello["node"]))
-    parent.kill()
-    await parent.wait()
+    try:
+        directory = Path(hello["dir"])
+        await detach_something(VirtualNode(*hello["node"]))
+    finally:
+        parent.kill()
+        await parent.wait()
     await eventually(lambda: gone(directory), "the cluster ends with its parent")
 
 

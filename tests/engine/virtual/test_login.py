@@ -6,8 +6,10 @@ import asyncio
 from pathlib import Path
 
 import asyncssh
+import psutil
 import pytest
 
+import stellwerk
 from engine.virtual.support import connect, shell
 from stellwerk.virtual import VirtualCluster
 
@@ -94,25 +96,20 @@ async def test_a_session_sees_the_nodes_commands_and_a_clean_environment() -> No
 
 
 async def test_no_process_on_a_node_imports_from_the_desktops_environment() -> None:
-    import sys
-
     async with shell(1, "single") as sh:
         found = await sh.json("spark-1", "python3 -c 'import sys, json; print(json.dumps([sys.prefix, *sys.path]))'")
-        here = Path(sys.prefix).resolve()
+        desktop = (Path(asyncssh.__file__).resolve().parents[1], Path(stellwerk.__file__).resolve().parents[1])
         for path in found:
-            assert not Path(path).resolve().is_relative_to(here), path
+            assert not any(Path(path).resolve().is_relative_to(place) for place in desktop), path
         missing = await sh.on("spark-1", "python3 -c 'import stellwerk'")
         assert missing.exit_status == 1
         assert "No module named 'stellwerk'" in str(missing.stderr)
-        core = Path(asyncssh.__file__).parent
-        import psutil
-
         mine = psutil.Process()
         nodes = [p for p in mine.children(recursive=True) if "-IS" in p.cmdline()]
         assert nodes
         for process in nodes:
             mapped = {Path(m.path) for m in process.memory_maps() if m.path.startswith("/")}
-            assert not [m for m in mapped if m.is_relative_to(core) or m.is_relative_to(here)], process.cmdline()
+            assert not [m for m in mapped for place in desktop if m.is_relative_to(place)], process.cmdline()
 
 
 async def test_a_terminal_works_and_a_command_can_be_interrupted() -> None:
@@ -158,8 +155,6 @@ async def test_a_tunnel_to_a_fabric_or_lan_address_leads_to_the_node_that_has_it
 
 
 async def test_a_background_process_outlives_its_session_and_dies_with_the_power() -> None:
-    import psutil
-
     program = (
         "import os, sys, time\n"
         "if os.fork(): os._exit(0)\n"
