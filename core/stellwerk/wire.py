@@ -40,7 +40,7 @@ Methods (parameters -> result; results are the dataclasses of `stellwerk.model`,
     job.log          {job_id, offset, limit}                              -> {offset, text, end, size}
     files.list       {path}                                               -> {entries: [{name, directory, size, mtime}]}
     files.read       {path, offset, limit}                                -> {data (base64), end, size}
-    files.write      {path, data (base64), offset|null, executable}       -> {size}   (null: the whole file, in one step)
+    files.write      {path, data (base64), offset|null, executable}       -> {size}  (null: the whole file at once)
     files.remove     {path}                                               -> {}
     files.* are restricted to the agent's own directory
     lock.take        {desktop, force}                                     -> {holder}
