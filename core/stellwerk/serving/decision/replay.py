@@ -34,6 +34,7 @@ class Replayed:
     requests: int = 0
     pools: Counter[str] = field(default_factory=Counter)
     paths: Counter[str] = field(default_factory=Counter)
+    wires: Counter[tuple[str, str]] = field(default_factory=Counter)  # (step or model, target) -> requests
     errors: Counter[str] = field(default_factory=Counter)
     judged: Counter[str] = field(default_factory=Counter)  # judges that would have been asked
     cost: float | None = 0.0
@@ -96,6 +97,8 @@ def replay(
         keeper.observe(decision.scores)
         found.pools[decision.pool] += 1
         found.paths[decision.path_text] += 1
+        found.wires[entry.request.model, decision.path[0] if decision.path else decision.pool] += 1
+        found.wires.update((hop.step, hop.to) for hop in decision.hops)
         _count(policy, found, entry, decision.pool, baseline)
     return found
 

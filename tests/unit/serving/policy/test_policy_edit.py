@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from stellwerk.serving.policy.edit import (
     EditError,
     Path,
+    _checked,
     find,
     insert_item,
     insert_key,
@@ -83,7 +84,7 @@ def test_the_first_key_behind_a_dash_can_go() -> None:
 
 def test_branches_change_places_and_their_comments_stay_where_they_are() -> None:
     text = UGLY["aligned comments"]
-    result = after(text, move_item(text, ("steps", "triage", "when", 2), 0))
+    result = assert_minimal(text, move_item(text, ("steps", "triage", "when", 2), 0))
     step = result[result.index("  triage:") :]
     assert step.index("x-tier") < step.index("tools") < step.index("prompt_tokens")
     assert sorted(re.findall("#.*", result)) == sorted(re.findall("#.*", text))
@@ -135,6 +136,15 @@ def test_a_name_that_is_taken_is_refused() -> None:
         rename_key(SAMPLE, ("pools", "small"), "large")
     with pytest.raises(EditError, match="there already"):
         insert_key(SAMPLE, ("pools", "small"), {})
+
+
+def test_a_patch_that_would_do_something_else_is_not_given_out() -> None:
+    text = "version: 1\na: 2\nb: 3\n"
+    wrong = patch_of(Change(14, 15, "9"), Change(19, 20, "9"))
+    with pytest.raises(EditError, match="small patch"):
+        _checked(text, wrong, ("a",), lambda data, at: data.__setitem__(1, (("str", "a"), ("int", "9"))))
+    with pytest.raises(EditError, match="small patch"):
+        _checked(text, patch_of(Change(14, 15, "[")), ("a",), lambda data, at: None)
 
 
 def test_a_broken_text_is_not_edited() -> None:

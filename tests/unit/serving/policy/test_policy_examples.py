@@ -24,6 +24,8 @@ def test_an_example_is_valid_and_every_request_finds_a_pool(name: str) -> None:
     found = replay(policy, sample_log(60, next(iter(policy.models))))
     assert sum(found.pools.values()) == 60
     assert found.errors == {}
+    for pool, count in found.pools.items():
+        assert sum(number for (_, target), number in found.wires.items() if target == pool) == count
 
 
 def test_there_are_examples() -> None:
