@@ -55,9 +55,18 @@ def _numbers(_: click.Context, __: click.Parameter, text: str) -> tuple[int, ...
 @click.option("--seconds", default=0.15, show_default=True, help="Time per cell.")
 @click.option("--tune", is_flag=True, help="Store the fastest algorithm per size as the dispatch table.")
 @click.option("--tuning-file", type=click.Path(path_type=Path), help="The file for --tune (default: the user's own).")
+@click.option(
+    "--cluster",
+    is_flag=False,
+    flag_value="",
+    metavar="[NAME]",
+    help="One rank per machine of a cluster, over its fabric, in place of this computer; --tune stores with it.",
+)
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the figures as JSON (- for stdout).")
 @click.option("--csv", "csv_file", type=click.Path(path_type=Path), help="Write the figures as CSV.")
+@click.pass_context
 def collectives(
+    context: click.Context,
     ranks: tuple[int, ...],
     sizes: tuple[int, ...],
     transports: tuple[str, ...],
@@ -72,11 +81,20 @@ def collectives(
     tuning_file: Path | None,
     json_file: Path | None,
     csv_file: Path | None,
+    cluster: str | None,
 ) -> None:
     """Measure all_reduce between ranks on this machine: each algorithm, Gloo and Open MPI, cell by cell in turns.
 
     Figures are median / 99th percentile in µs of the slowest rank; every cell is also checked (#wrong).
     """
+    if cluster is not None:
+        from stellwerk.cli.measure_cluster import measure_cluster
+        from stellwerk.measure.cluster import ClusterPlan
+
+        given = context.get_parameter_source("ranks") is not click.core.ParameterSource.DEFAULT
+        wanted = [word for word in transports if word != "shm"] or ["tcp"]  # machines have no common memory
+        on_cluster = ClusterPlan(ranks if given else (), sizes, algorithms, wanted[0], rounds, seconds, tuning_file)
+        return measure_cluster(cluster or None, on_cluster, tune, json_file, csv_file)
     from rich.console import Console
     from rich.progress import Progress as Bar
 
@@ -109,7 +127,7 @@ def collectives(
 
         show_error(StellwerkError("the collectives could not be measured", why=str(error)))
         raise click.exceptions.Exit(ERROR) from error
-    _show(console, result)
+    show_result(console, result)
     if tune:
         kind = Topology(topology) if topology else Topology.HOST if plan.link.real else Topology.MESH
         for line in report.store_tuning(result, kind, tuning_file):
@@ -125,7 +143,8 @@ def collectives(
         raise click.exceptions.Exit(FINDINGS)
 
 
-def _show(console: object, result: object) -> None:
+def show_result(console: object, result: object) -> None:
+    """Tables and sentences of a measurement."""
     from rich.console import Console
     from rich.table import Table
 
