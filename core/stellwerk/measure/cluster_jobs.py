@@ -167,7 +167,7 @@ class RankJobs:
             if self._ports is not None and not self._ports.done():
                 self._ports.set_result({str(a): int(p) for a, p in message["ports"].items()})
         elif kind == "failed":
-            raise self._failed(rank, str(message["text"]), silent=False)
+            raise self._said_failed(rank, message)
         else:
             self._on_line(rank, message)
         return ""
@@ -177,6 +177,13 @@ class RankJobs:
             return
         how = "vanished" if status.exit_code is None else f"ended with exit code {status.exit_code}"
         raise self._failed(rank, f"it {how}{': ' + said[:300] if said else ''}", silent=True)
+
+    def _said_failed(self, rank: int, message: Mapping[str, Any]) -> RankFailed:
+        """A rank that lost another one blames that one; its machine is known here by the cluster's name for it."""
+        lost, text = message.get("lost"), str(message["text"])
+        if isinstance(lost, int) and 0 <= lost < len(self._crew.places) and lost != rank:
+            return self._failed(lost, f"{self._crew.places[rank].node} lost it: {text}", silent=False)
+        return self._failed(rank, text, silent=False)
 
     def _failed(self, rank: int, why: str, *, silent: bool) -> RankFailed:
         node = self._crew.places[rank].node

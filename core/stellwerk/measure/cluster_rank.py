@@ -26,7 +26,7 @@ from types import FrameType
 from typing import Any
 
 from stellwerk.collectives import Communicator, Options, Topology
-from stellwerk.collectives.errors import CollectiveError
+from stellwerk.collectives.errors import CollectiveError, PeerLost
 from stellwerk.collectives.kinds import Algorithm, DataType, ReduceOp, Transport
 from stellwerk.collectives.selftest import NativeReference, PythonReference, Reference
 
@@ -243,6 +243,9 @@ def main() -> int:
                 Leader(bench, config["plan"]).run()
             else:
                 follow(bench)
+    except PeerLost as error:
+        say("failed", error="PeerLost", text=error.why, lost=error.rank)
+        return 1
     except (CollectiveError, OSError, ValueError) as error:
         say("failed", error=type(error).__name__, text=str(error))
         return 1
