@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -315,3 +316,28 @@ async def test_the_newest_applied_plan_can_be_taken_back_and_no_other(tmp_path: 
     outcome = await undo_plan("p1", nodes, journal)
     assert {n.configuration for n in outcome.nodes} == {"old"} and sides(nodes) == {False}
     assert applied_plans(journal) == [] and journal.unfinished() == []
+
+
+class SlowToNotice(SimulatedGuard):
+    """Its connection is lost, and for a moment its link still believes to be ready: both answers come at once."""
+
+    noticed = False
+
+    async def ready(self, deadline_s: float) -> None:
+        return None
+
+    async def call(self, method: str, *args: Any, **more: Any) -> Any:
+        if method != "net.guard.start" and not self.noticed and self.status.state is GuardState.HOLDING:
+            asyncio.get_running_loop().call_soon(setattr, self, "noticed", True)
+            raise ConnectionFailed("the connection was cut", node=self.name)
+        return await super().call(method, *args, **more)
+
+
+async def test_a_link_that_is_slow_to_notice_its_loss_does_not_stop_the_desktop(tmp_path: Path) -> None:
+    nodes: dict[str, SimulatedGuard] = {"a": SlowToNotice("a"), "b": SimulatedGuard("b")}
+    applied = Apply(
+        replace(plan(), nodes=tuple(replace(n, peers=()) for n in plan().nodes)), nodes, Journal(tmp_path / "j")
+    )
+    async with asyncio.timeout(20):
+        outcome = await applied.run()
+    assert outcome.applied

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import resource
 import signal
 from collections.abc import Iterator
@@ -19,15 +20,17 @@ NAMES = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl
 NODES = st.builds(NodeEntry, name=NAMES, host=NAMES, port=st.integers(1, 65535), user=NAMES, number=st.integers(1, 8))
 
 
-@pytest.fixture
+@contextlib.contextmanager
 def full_disk() -> Iterator[None]:
-    """Every write beyond the first byte fails, as on a full disk."""
+    """Every write beyond the first byte fails, as on a full disk; only inside, for pytest writes its own output, too."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1, hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    signal.signal(signal.SIGXFSZ, before)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
 
 
 @given(st.lists(NODES, max_size=4), NAMES)
@@ -72,21 +75,19 @@ def test_a_file_of_a_newer_program_is_refused_and_left_alone(tmp_path: Path) -> 
     assert folder.cluster_file.read_text() == "version: 9\n"
 
 
-def test_a_full_disk_while_saving_keeps_the_old_file(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_a_full_disk_while_saving_keeps_the_old_file(tmp_path: Path) -> None:
     folder, cluster = ClusterStore(tmp_path).create("workshop")
     before = folder.cluster_file.read_bytes()
-    request.getfixturevalue("full_disk")
-    with pytest.raises(StellwerkError, match="the disk is full"):
+    with full_disk(), pytest.raises(StellwerkError, match="the disk is full"):
         folder.save(cluster.with_node(NodeEntry("spark-1", "10.0.0.1")))
     assert folder.cluster_file.read_bytes() == before
     assert [p.name for p in folder.path.iterdir()] == ["cluster.yaml"]
 
 
-def test_a_full_disk_leaves_no_half_journal_line(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_a_full_disk_leaves_no_half_journal_line(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "journal.jsonl")
     journal.write("begin", "p1")
-    request.getfixturevalue("full_disk")
-    with pytest.raises(StellwerkError, match="the disk is full"):
+    with full_disk(), pytest.raises(StellwerkError, match="the disk is full"):
         journal.write("decision", "p1", verdict="confirm")
     assert [e.event for e in journal.entries()] == ["begin"]
 
