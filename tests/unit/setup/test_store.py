@@ -22,7 +22,7 @@ NODES = st.builds(NodeEntry, name=NAMES, host=NAMES, port=st.integers(1, 65535),
 
 @contextlib.contextmanager
 def full_disk() -> Iterator[None]:
-    """Every write beyond the first byte fails, as on a full disk; only inside, for pytest writes its own output, too."""
+    """Every write beyond the first byte fails, as on a full disk. Only inside: pytest writes its own output, too."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1, hard))
