@@ -20,7 +20,7 @@ SOURCES = ("run.c", "reduce.c", "tcp.c", "shm.c")
 LIBRARY = "libstellwerk.so"
 # Contracting a * b + c would make results depend on the machine; symbols are hidden unless marked as API.
 FLAGS = ("-std=c11", "-O3", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-fPIC", "-fvisibility=hidden")
-LINK = ("-shared", "-lm", "-ldl")
+LINK = ("-shared", "-s", "-lm", "-ldl")
 
 
 def source_digest() -> str:

@@ -115,7 +115,7 @@ struct sw_tcp_config {
 
 struct sw_shm_config {
     void *base; /* the shared mapping, zeroed at creation */
-    uint64_t ring_bytes; /* data area per rank, a power of two */
+    uint64_t ring_bytes; /* data area per rank; at least three times what a schedule sends before it waits */
     struct sw_link link;
 };
 
