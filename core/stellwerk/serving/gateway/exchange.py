@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Literal
 from stellwerk.serving.decision.decide import decide, decide_async
 from stellwerk.serving.decision.request import RequestView
 from stellwerk.serving.decision.types import Decision, NoPool
+from stellwerk.serving.gateway import failure as failing
 from stellwerk.serving.gateway import judge_answer
 from stellwerk.serving.gateway.body import BodyError, BodyScan, replace_model, scan_body
 from stellwerk.serving.gateway.dialect import Dialect, error_body
+from stellwerk.serving.gateway.failure import Failure
 from stellwerk.serving.gateway.headers import lines_for_engine
 from stellwerk.serving.gateway.http.status import status_line
 from stellwerk.serving.gateway.relay import Relay
@@ -35,71 +37,16 @@ Phase = Literal["deciding", "queued", "connecting", "engaged", "done"]
 
 CLIENT_LEFT = 499
 
-_NO_POOL_STATUS = {
-    "unknown_model": 404,
-    "unhealthy": 503,
-    "overloaded": 429,
-    "context": 400,
-    "override_refused": 403,
-    "override_unknown": 400,
-}
-_NO_POOL_CODE = {"unknown_model": "model_not_found", "context": "context_length_exceeded"}
-
-
-class Failure:
-    """Why an attempt gave nothing. `answer` is the engine's own error, to pass on if nothing else answers."""
-
-    __slots__ = ("answer", "code", "message", "retry_after", "status")
-
-    def __init__(
-        self, status: int, code: str, message: str, answer: bytes | None = None, retry_after: bytes | None = None
-    ) -> None:
-        self.status = status
-        self.code = code
-        self.message = message
-        self.answer = answer
-        self.retry_after = retry_after
-
 
 class Exchange:
     """See the module. Attributes that counters and log read are public."""
 
     __slots__ = (
-        "_again",
-        "_body",
-        "_connection",
-        "_deployment",
-        "_gateway",
-        "_next_pools",
-        "_relay",
-        "_scan",
-        "_sent_for",
-        "_slot_since_s",
-        "_stale_retry",
-        "_total_deadline_s",
-        "_view",
-        "attempts",
-        "avoid",
-        "bytes_out",
-        "deadline_s",
-        "decision",
-        "dialect",
-        "error",
-        "first_byte_s",
-        "gone",
-        "model",
-        "number",
-        "phase",
-        "pool",
-        "queued_s",
-        "replica",
-        "request",
-        "route",
-        "session",
-        "status",
-        "streamed",
-        "tokens",
-    )
+        "_again", "_body", "_connection", "_deployment", "_gateway", "_next_pools", "_relay", "_scan", "_sent_for",
+        "_slot_since_s", "_stale_retry", "_total_deadline_s", "_view", "attempts", "avoid", "bytes_out",
+        "deadline_s", "decision", "dialect", "error", "first_byte_s", "gone", "model", "number", "phase", "pool",
+        "queued_s", "replica", "request", "route", "session", "status", "streamed", "tokens",
+    )  # fmt: skip
 
     def __init__(
         self, gateway: Gateway, connection: ServerConnection, request: Request, dialect: Dialect, number: int
@@ -187,14 +134,7 @@ class Exchange:
                 self._go(decision)
 
     def _no_pool(self, error: NoPool) -> None:
-        if error.scores:  # the refused count too: an outage of one side must not bend the share
-            self._deployment.observe(error.scores)
-        status = _NO_POOL_STATUS[error.kind]
-        retry_after = None
-        if status in (429, 503):
-            retry_after = b"%d" % self._deployment.retry_after_s()
-        code = _NO_POOL_CODE.get(error.kind, error.kind)
-        self._answer_error(Failure(status, code, str(error), retry_after=retry_after))
+        self._answer_error(failing.no_pool(error, self._deployment.retry_after_s()))
 
     def _go(self, decision: Decision) -> None:
         self.decision = decision
@@ -226,8 +166,7 @@ class Exchange:
         if replica is not None:
             self.slot_free(replica)
         elif not pool.can_serve(self.avoid):
-            message = f"No replica of pool {pool.spec.name} is healthy."
-            self._next_pool(failure or Failure(503, "unhealthy", message, retry_after=b"%d" % pool.retry_after_s()))
+            self._next_pool(failure or failing.unhealthy(pool.spec.name, pool.retry_after_s()))
         elif pool.enqueue(self):
             self.phase = "queued"
             self._slot_since_s = monotonic()
@@ -238,10 +177,8 @@ class Exchange:
             self._next_pool(self._overloaded("its queue is full"))
 
     def _overloaded(self, why: str) -> Failure:
-        pool = self.pool
-        assert pool is not None
-        message = f"Pool {pool.spec.name} is overloaded: {why}. Try again later."
-        return Failure(429, "overloaded", message, retry_after=b"%d" % pool.retry_after_s())
+        assert self.pool is not None
+        return failing.overloaded(self.pool.spec.name, why, self.pool.retry_after_s())
 
     def slot_free(self, replica: Replica) -> None:
         """A slot on `replica` is ours: use a warm connection to it, or open one."""
@@ -338,17 +275,12 @@ class Exchange:
 
     def refused(self, status: int, payload: bytes, head: ResponseHead) -> None:
         """The engine answered with an error: elsewhere it may work, or the client must be told."""
-        replica = self.replica
-        assert replica is not None
-        answer = payload if judge_answer.is_json(payload) and not head.encoded else None
-        message = f"The engine {replica.name} answered {status}."
-        failure = Failure(status, "engine_error", message, answer, head.retry_after)
-        if judge_answer.is_overflow(status, payload):
-            self._learn_window(replica, judge_answer.stated_window(payload))
-            failure.code, failure.message = "context_length_exceeded", "The prompt does not fit the context window."
-            self._fail(failure, fault=False, same_pool=False)
-        elif judge_answer.is_retriable(status):
-            self._fail(failure, fault=judge_answer.is_fault(status))
+        assert self.replica is not None
+        failure, again, too_long = failing.refusal(self.engine, status, payload, head)
+        if too_long:
+            self._learn_window(self.replica, judge_answer.stated_window(payload))
+        if again:
+            self._fail(failure)
         else:
             self.first_byte_s = monotonic()
             self._give_slot_back(None)
@@ -364,7 +296,7 @@ class Exchange:
 
     def failed(self, status: int, code: str, message: str) -> None:
         """The replica gave nothing, through its own fault."""
-        self._fail(Failure(status, code, message), fault=True)
+        self._fail(Failure(status, code, message, fault=True))
 
     def broke_off(self, code: str, message: str, *, abort: bool) -> None:
         """The answer broke after a part of it had been passed on."""
@@ -376,7 +308,7 @@ class Exchange:
 
     # --- failures -------------------------------------------------------------------------------------------------
 
-    def _fail(self, failure: Failure, *, fault: bool, same_pool: bool = True) -> None:
+    def _fail(self, failure: Failure) -> None:
         """This attempt gave nothing. Nothing has reached the client, so another replica or pool may answer."""
         pool, replica = self.pool, self.replica
         assert pool is not None
@@ -384,10 +316,10 @@ class Exchange:
         self._cut()
         self._give_slot_back(None)
         self._gateway.attempt_failed(self, failure.code)
-        if fault:
+        if failure.fault:
             self._gateway.fault(replica, failure.message)
         self.avoid = (*self.avoid, replica)
-        if same_pool and self._again > 0 and pool.can_serve(self.avoid):
+        if failure.elsewhere and self._again > 0 and pool.can_serve(self.avoid):
             self._again -= 1
             self._attempt(failure)
         else:
@@ -454,7 +386,7 @@ class Exchange:
         elif self._relay is not None and self._relay.passing:
             self._relay.break_off("deadline", f"The answer was cut: {what}.")
         elif self.phase in ("engaged", "connecting"):
-            self._fail(Failure(504, "timeout", f"The engine {self.engine} failed: {what}."), fault=fault)
+            self._fail(Failure(504, "timeout", f"The engine {self.engine} failed: {what}.", fault=fault))
         else:
             self._answer_error(Failure(504, "timeout", f"The request failed: {what}."))
 

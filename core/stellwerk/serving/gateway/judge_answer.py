@@ -15,7 +15,7 @@ _FIELD_LINE = re.compile(rb"(?:data|event|id|retry)(?::|$)|:")
 _OVERFLOW = re.compile(
     rb"context[_ ](?:length|window|size)|maximum (?:context|model|input|sequence) length|max_model_len|max_seq_len|"
     rb"prompt is too long|input (?:is )?too long|too many (?:input )?tokens|exceeds? the (?:available|maximum) context|"
-    rb"longer than the (?:maximum|model)|input length (?:and|exceeds)|reduce the length"
+    rb"longer than the (?:maximum|model)|input length[^.]{0,40}exceed|reduce the length"
 )
 _WINDOW = re.compile(
     rb"(?:maximum|max|available|model's)[^.0-9]{0,60}?(?:context|length|size|tokens)[^0-9]{0,40}?([0-9]{3,8})"

@@ -1,0 +1,101 @@
+"""Judges that are asked over the wire, classifiers in process, and what is counted for them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from engine.serving.kit import Yard, chat
+from stellwerk.serving.engines.simulated.settings import Fault, SimulatedSettings
+
+
+def judged(judge: int, small: int, large: int) -> str:
+    return f"""version: 1
+models: {{auto: ask}}
+pools:
+  judge: {{model: judge, health: {{path: none}}, replicas: [{{url: "http://127.0.0.1:{judge}/v1"}}]}}
+  small: {{model: tiny, price: {{input: 1, output: 2}}, replicas: [{{url: "http://127.0.0.1:{small}/v1"}}]}}
+  large: {{model: tiny, price: {{input: 10, output: 20}}, replicas: [{{url: "http://127.0.0.1:{large}/v1"}}]}}
+classifiers:
+  referee: {{kind: llm, pool: judge, labels: [simple, complex], timeout: 300ms, on_error: complex}}
+steps:
+  ask: {{classify: referee, to: {{simple: small, complex: large}}}}
+gateway: {{baseline: large}}
+"""
+
+
+async def _judge(saying: str) -> tuple[asyncio.Server, int, list[bytes]]:
+    """An engine that always answers one word."""
+    asked: list[bytes] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+        asked.append(await reader.readexactly(length))
+        value = {"choices": [{"message": {"content": saying}}], "usage": {"prompt_tokens": 40, "completion_tokens": 2}}
+        body = json.dumps(value).encode()
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%b" % (len(body), body))
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    return server, server.sockets[0].getsockname()[1], asked
+
+
+@pytest.mark.parametrize(("saying", "pool"), [("simple", "small"), ("Complex!", "large"), ("no idea", "large")])
+async def test_a_judge_decides_and_its_tokens_are_counted(yard: Yard, saying: str, pool: str) -> None:
+    server, port, asked = await _judge(saying)
+    async with server:
+        _, small = await yard.engine()
+        _, large = await yard.engine()
+        gateway = await yard.gateway(judged(port, small, large))
+        answer = await yard.ask(body=chat("what is two and two"))
+        assert answer.headers["x-stellwerk-pool"] == pool
+        assert b"what is two and two" in asked[0]
+        assert json.loads(asked[0])["model"] == "judge"
+        assert gateway.counters.pool("judge").judge_tokens == 42
+        if pool == "small":
+            counters = gateway.counters.pool("small")
+            assert counters.saved == pytest.approx(counters.cost * 9)
+
+
+@pytest.mark.parametrize("fault", ["stall", "die", "status", "garbage"])
+async def test_a_judge_that_fails_is_overruled_in_time(yard: Yard, fault: str) -> None:
+    judge, port = await yard.engine(SimulatedSettings(model="judge"))
+    judge.faults.append(Fault(fault))  # type: ignore[arg-type]
+    _, small = await yard.engine()
+    _, large = await yard.engine()
+    gateway = await yard.gateway(judged(port, small, large))
+    answer = await yard.ask()
+    assert (answer.status, answer.headers["x-stellwerk-pool"]) == (200, "large")
+    assert gateway.deployment.pools["judge"].running == 0
+
+
+async def test_the_embedded_classifier_sends_easy_and_hard_to_their_pools(yard: Yard) -> None:
+    _, small = await yard.engine()
+    _, large = await yard.engine()
+    text = f"""version: 1
+models: {{auto: ask}}
+pools:
+  small: {{model: tiny, replicas: [{{url: "http://127.0.0.1:{small}/v1"}}]}}
+  large: {{model: tiny, replicas: [{{url: "http://127.0.0.1:{large}/v1"}}]}}
+classifiers: {{difficulty: {{kind: embedded}}}}
+steps:
+  ask: {{classify: difficulty, to: {{simple: small, complex: large}}, share: {{simple: 50%}}}}
+"""
+    gateway = await yard.gateway(text)
+    hard = (
+        "Prove that every finite integral domain is a field, then derive the order of its group of units, and write a "
+        "Python function that finds a primitive root for a given prime, with a proof of its running time."
+    )
+    for _ in range(10):
+        await yard.ask(body=chat("hi"))
+        await yard.ask(body=chat(hard))
+    easy_pool = (await yard.ask(body=chat("hi"))).headers["x-stellwerk-pool"]
+    hard_pool = (await yard.ask(body=chat(hard))).headers["x-stellwerk-pool"]
+    assert (easy_pool, hard_pool) == ("small", "large")
+    assert len(gateway.deployment.shares.recent()["ask"]) == 22
+    explained = (await yard.ask("/stellwerk/explain", chat(hard))).json()
+    assert explained["scores"][0]["features"]

@@ -1,0 +1,99 @@
+"""The commands around the gateway say what is wrong and leave no traceback."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from stellwerk.cli.serve import key, serve
+
+POLICY = 'version: 1\nmodels: {auto: small}\npools:\n  small: {model: m, replicas: [{url: "http://127.0.0.1:1/v1"}]}\n'
+
+
+def test_keys_are_made_listed_and_revoked(tmp_path: Path) -> None:
+    path = str(tmp_path / "keys.json")
+    runner = CliRunner()
+    made = runner.invoke(key, ["create", "team-a", "--keys", path])
+    assert made.exit_code == 0
+    secret = made.stdout.strip()
+    assert secret.startswith("sw-")
+    listed = runner.invoke(key, ["list", "--keys", path])
+    assert "team-a" in listed.output
+    assert secret[12:] not in listed.output
+    again = runner.invoke(key, ["create", "team-a", "--keys", path])
+    assert again.exit_code == 2
+    assert "Revoke it first" in again.output
+    assert runner.invoke(key, ["revoke", "team-a", "--keys", path]).exit_code == 0
+    assert "revoked" in runner.invoke(key, ["list", "--keys", path]).output
+    assert runner.invoke(key, ["revoke", "team-a", "--keys", path]).exit_code == 2
+
+
+def test_a_damaged_key_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "keys.json"
+    path.write_text("{")
+    result = CliRunner().invoke(key, ["list", "--keys", str(path)])
+    assert result.exit_code == 2
+    assert str(path) in result.output
+
+
+def test_a_wrong_policy_stops_the_start_with_places(tmp_path: Path) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(POLICY.replace("replicas", "replica"))
+    result = CliRunner().invoke(serve, ["--policy", str(path), "--port", "0"])
+    assert result.exit_code == 2
+    assert "line 4" in result.output
+    assert "replicas" in result.output
+    assert "Traceback" not in result.output
+    missing = CliRunner().invoke(serve, ["--policy", str(tmp_path / "none.yaml"), "--port", "0"])
+    assert missing.exit_code == 2
+    assert "none.yaml" in missing.output
+
+
+def test_a_port_in_use_is_said(tmp_path: Path) -> None:
+    import socket
+
+    path = tmp_path / "policy.yaml"
+    path.write_text(POLICY)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        result = CliRunner().invoke(serve, ["--policy", str(path), "--port", port, "--log", "none"])
+    assert result.exit_code == 2
+    assert port in result.output
+
+
+def test_serve_answers_reloads_on_hangup_and_ends_on_terminate(tmp_path: Path) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(POLICY)
+    program = str(Path(sys.executable).parent / "stellwerk")
+    command = [program, "serve", "--policy", str(path), "--port", "0", "--log", "none", "--no-watch", "--drain", "1"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            line = process.stderr.readline()
+            url = line.split()[2].removesuffix(",").removesuffix("/v1")
+
+            def models() -> list[str]:
+                with urllib.request.urlopen(f"{url}/v1/models", timeout=5) as answer:
+                    return [entry["id"] for entry in json.load(answer)["data"]]
+
+            assert models() == ["auto"]
+            path.write_text(POLICY.replace("auto: small", "auto: small, fast: small"))
+            process.send_signal(signal.SIGHUP)
+            for _ in range(500):
+                if models() == ["auto", "fast"]:
+                    break
+            else:
+                raise AssertionError("the new policy never came into service")
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(10) == 0
+            assert "Traceback" not in process.stderr.read()
+        finally:
+            process.kill()
