@@ -48,7 +48,7 @@ $(VENV)/.run: pyproject.toml $(wildcard setup.py) $(wildcard core/stellwerk/*/na
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.run pyproject.toml
-	$(PIP) --editable '.[gui,serving,test]'
+	$(PIP) --editable '.[gui,serving,switchyard,test]'
 	$(PIP) 'torch==2.13.0'
 	@touch $@
 
