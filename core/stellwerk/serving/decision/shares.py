@@ -13,8 +13,8 @@ from stellwerk.serving.policy.model import Classify, Policy
 WINDOW = 1024  # scores remembered per step: some minutes of traffic, 8 kB
 _EVERY = 16  # cut points move after so many new scores
 # At the start the shipped reference stands in for traffic that has not been seen, and fades as scores come in.
-_REFERENCE = 64
-_FADED_AFTER = 256
+_REFERENCE = 24
+_FADED_AFTER = 128
 _ABOVE_ALL = 2.0  # a cut that no score reaches: the easier side takes all
 
 

@@ -41,8 +41,7 @@ class Decision:
     """Where a request goes.
 
     `pool` is the choice, `candidates` what to try after a failure before the first content byte (in order, without
-    `pool`). `path` names the steps passed, `hops` says why at each. `session` is the session key where a sticky split
-    or prefix balancing used one.
+    `pool`). `path` names the steps passed, `hops` says why at each. `scores` go to `ShareKeeper.observe`.
     """
 
     pool: str
