@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import shutil
+import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ from stellwerk_agent.paths import prepare_state_dir
 from stellwerk_agent.selfrun import agent_hash, find_self
 
 _SUDO_S = 60.0  # PAM may wait some seconds after a wrong password, or ask a directory server
+_REFUSED_S = 30.0
 _MAX_PASSWORD_BYTES = 255  # sudo reads no more
 
 # What sudo says (LC_ALL=C) and what it means.
@@ -64,6 +66,7 @@ class Sudo:
         self._password: bytearray | None = None
         self._installed: Path | None = None
         self._refused: str | None = None  # said by sudo after the right password: this user is no administrator
+        self._refused_until = 0.0  # an administrator may have changed that meanwhile
         # sudo answers one question at a time: two calls at once would both count as attempts.
         self._one_at_a_time = asyncio.Lock()
 
@@ -75,17 +78,18 @@ class Sudo:
             return facts.Sudo("root", "logged in as root")
         if shutil.which("sudo") is None:
             return facts.Sudo("none", "there is no sudo command on this machine")
-        if self._refused is not None:
-            return facts.Sudo("none", self._refused)
         done = await self._run(("sudo", "-k", "-n", "true"), self._environment(), None, _SUDO_S)
-        return judge_sudo(done, unlocked=self._password is not None)
+        found = judge_sudo(done, unlocked=self._password is not None)
+        if found.state == "password" and self._refused is not None and time.monotonic() < self._refused_until:
+            return facts.Sudo("none", self._refused)
+        return found
 
     async def unlock(self, password: str) -> facts.Sudo:
         """Try a password and keep it in memory until `forget`. Raises `SudoFailed`, `BadInput`."""
         state = await self.state()
         if state.state in ("root", "nopasswd"):
             return state
-        if state.state == "none":
+        if state.state == "none" and self._refused is None:
             raise SudoFailed("root cannot be had on this machine", why=state.why or "", remedy=_ADMINISTRATOR)
         secret = bytearray(password.encode())
         if not secret or len(secret) > _MAX_PASSWORD_BYTES or b"\n" in secret or b"\0" in secret:
@@ -101,6 +105,7 @@ class Sudo:
 
     def forget(self) -> None:
         """Remove the password from memory."""
+        self._refused = None
         if self._password is not None:
             _wipe(self._password)
         self._password = None
@@ -231,7 +236,7 @@ class Sudo:
         said = " ".join(done.stderr.split())
         never = next((line.strip() for line in done.stderr.splitlines() if any(m in line for m in _NEVER)), None)
         if never is not None:
-            self._refused = never
+            self._refused, self._refused_until = never, time.monotonic() + _REFUSED_S
             return SudoFailed("this user may not become root", why=never, remedy=_ADMINISTRATOR)
         if any(mark in said for mark in _WRONG):
             return SudoFailed(
@@ -241,6 +246,8 @@ class Sudo:
             )
         if "no password was provided" in said:
             return SudoFailed("the sudo password did not reach sudo", why=said[-400:], remedy="try again")
+        if any(mark in said for mark in _NEEDS_PASSWORD) and self._refused is not None:
+            return SudoFailed("this user may not become root", why=self._refused, remedy=_ADMINISTRATOR)
         if any(mark in said for mark in _NEEDS_PASSWORD):
             return SudoFailed("root is needed", why="sudo asks for a password here", remedy="enter the sudo password")
         if "sudo:" in said:

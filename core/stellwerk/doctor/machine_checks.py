@@ -102,7 +102,9 @@ def clock_skew(case: Case) -> list[Finding]:
     known = [clock for clock in clocks.values() if clock is not None]
     if len(known) < 2:
         raise NotKnown("it takes the clocks of two machines")
-    middle = statistics.median_low(known) if len(known) > 2 else max(known)
+    if len(known) == 2:
+        return _two_clocks({name: clock for name, clock in clocks.items() if clock is not None})
+    middle = statistics.median_low(known)
     found = []
     for name, clock in clocks.items():
         off = 0.0 if clock is None else clock - middle
@@ -120,6 +122,24 @@ def clock_skew(case: Case) -> list[Finding]:
                 )
             )
     return found
+
+
+def _two_clocks(clocks: dict[str, float]) -> list[Finding]:
+    """Of two clocks that differ nobody knows which one is wrong."""
+    (first, one), (second, other) = clocks.items()
+    apart = abs(one - other)
+    if apart <= CLOCK_WARN_S:
+        return []
+    return [
+        finding(
+            "clock-skew",
+            Severity.BAD if apart > CLOCK_BAD_S else Severity.WARN,
+            f"The clocks of {first} and {second} are {apart:.0f} s apart",
+            evidence=(f"{first if one < other else second} is behind; which one is wrong cannot be told from two",),
+            meaning="Logs cannot be compared, certificates fail, and a distributed job may give up.",
+            remedy=(f"On {first} and {second}: timedatectl set-ntp true, and look why one was off.",),
+        )
+    ]
 
 
 def _mixed(

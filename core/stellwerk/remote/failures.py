@@ -156,8 +156,8 @@ def lost(node: str, why: str = "") -> ConnectionFailed:
 def cannot_store(node: str, error_name: str, path: str, text: str) -> StellwerkError:
     """The node could not store a file of ours."""
     what = f"{cleaned(path)} could not be written"
-    if error_name in ("ENOSPC", "EDQUOT"):
-        full = "its disk is full" if error_name == "ENOSPC" else "the user's disk quota is used up"
+    if error_name in ("ENOSPC", "EDQUOT", "EFBIG"):
+        full = "the user's disk quota is used up" if error_name == "EDQUOT" else "its disk is full"
         return AgentRefused(
             what,
             node=node,

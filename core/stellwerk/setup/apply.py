@@ -417,11 +417,12 @@ async def settle_node(
 
 
 async def _ready_or_pause(channel: Channel, contact_s: float) -> None:
+    # The pause comes first: a link that has not noticed its loss yet is ready at once, and its call fails at once.
+    await asyncio.sleep(POLL_S)
     try:
         await channel.ready(contact_s)
     except StellwerkError:
-        # Said by the link itself; the caller's deadline decides how long this goes on.
-        await asyncio.sleep(POLL_S)
+        return  # said by the link itself; the caller's deadline decides how long this goes on
 
 
 async def _tell(channel: Channel, plan_id: str, verdict: str, why: str) -> GuardStatus:

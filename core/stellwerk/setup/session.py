@@ -276,15 +276,18 @@ class ClusterSession:
                 return Sudo("password", why or "the sudo password was not given"), None
             state = await self._try_sudo(name, password)
             if isinstance(state, Sudo):
-                return state, password
-            why = state.what
+                return state, password if state.unlocked else None
+            why = f"{state.what}: {state.why}" if state.why else state.what
         return Sudo("password", why), None
 
     async def _try_sudo(self, name: str, password: str) -> Sudo | StellwerkError:
+        link = self.links[name]
         try:
-            state: Sudo = await self.links[name].call("sudo.unlock", {"password": password}, Sudo, deadline_s=30.0)
+            state: Sudo = await link.call("sudo.unlock", {"password": password}, Sudo, deadline_s=30.0)
         except StellwerkError as error:
-            return error
+            # sudo tells a user who is no administrator so only after the right password: no other one will do.
+            now = (await self.ask_all("sudo.state", {}, Sudo, 20.0, [name])).good.get(name)
+            return now if now is not None and now.state == "none" else error
         return state
 
     async def forget_sudo(self) -> None:

@@ -252,6 +252,7 @@ class Cluster:
             "management_address": machine.management_address,
             "processes": [list(p.argv) for p in machine.init.processes.values()] if machine.init else [],
             "interfaces": interfaces,
+            "routes": sorted(f"{r.destination} via {r.via} dev {r.device}" for r in machine.network.static_routes),
             "firewall": [[rule.table, rule.chain, *rule.words] for rule in machine.network.rules],
         }
 

@@ -221,8 +221,10 @@ class NodeNetwork:
         for entry in addresses:
             if entry.interface == cidr:
                 addresses.remove(entry)
+                # With the last IPv4 address Linux takes every IPv4 route of the device.
+                last = not self.interfaces[interface].addresses4
                 self.static_routes = [
-                    r for r in self.static_routes if not (r.device == interface and r.source == cidr.ip)
+                    r for r in self.static_routes if r.device != interface or not (last or r.source == cidr.ip)
                 ]
                 return True
         return False

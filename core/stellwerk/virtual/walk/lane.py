@@ -8,16 +8,14 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from stellwerk.model.errors import BadInput, StellwerkError
 from stellwerk.model.plan import NodePlan, Plan
-from stellwerk.remote import Deadlines, LinkState, NodeLink, PasswordQuestion, Target, UserIdentity
-from stellwerk.remote.trust import HostKeyQuestion
-from stellwerk.setup.apply import Apply, ApplyEvent, ApplyOutcome, Channel, Resume, unfinished_plans
+from stellwerk.remote import Deadlines, LinkState, NodeLink, Target, UserIdentity
+from stellwerk.setup.apply import Apply, ApplyOutcome, Channel, Resume, unfinished_plans
 from stellwerk.setup.look import take_look
 from stellwerk.setup.planning import build_plan
 from stellwerk.setup.session import ClusterSession
@@ -26,6 +24,7 @@ from stellwerk.setup.undo import undo_plan
 from stellwerk.virtual.client import VirtualCluster
 from stellwerk.virtual.walk import seen
 from stellwerk.virtual.walk.moments import BEFORE, DECIDED, HALFWAY, Moment, WalkFault, moments_of
+from stellwerk.virtual.walk.tap import Keys, Tap, Tapped
 from stellwerk.wire import to_wire
 
 LEASE_S = 6.0
@@ -50,51 +49,6 @@ class Row:
     why: str
     problems: tuple[str, ...]
     seconds: float
-
-
-class Keys:
-    """Answers for simulated machines: their fingerprints and passwords are known."""
-
-    def __init__(self, cluster: VirtualCluster) -> None:
-        self._cluster = cluster
-
-    async def confirm_host_key(self, question: HostKeyQuestion) -> bool:
-        return any(n.host_key_fingerprint == question.key.fingerprint for n in self._cluster.nodes)
-
-    async def password(self, question: PasswordQuestion) -> str | None:
-        return self._cluster.node(question.node).password if question.attempt == 1 else None
-
-    async def sudo_password(self, question: PasswordQuestion) -> str | None:
-        return self._cluster.node(question.node).sudo_password if question.attempt == 1 else None
-
-
-class Tapped:
-    """A link that lets somebody act before each call."""
-
-    def __init__(self, link: NodeLink, before: Callable[[str, str], Awaitable[None]]) -> None:
-        self._link = link
-        self._before = before
-
-    @property
-    def name(self) -> str:
-        return self._link.name
-
-    async def call(
-        self,
-        method: str,
-        params: Mapping[str, Any] | None = None,
-        cls: type[Any] | None = None,
-        *,
-        deadline_s: float | None = None,
-        on_progress: Callable[[Any], None] | None = None,
-    ) -> Any:
-        await self._before(self.name, method)
-        answer = await self._link.call(method, params, cls, deadline_s=deadline_s, on_progress=on_progress)
-        await self._before(self.name, f"{method} answered")
-        return answer
-
-    async def ready(self, deadline_s: float) -> None:
-        await self._link.ready(deadline_s)
 
 
 class Lane:
@@ -131,6 +85,7 @@ class Lane:
         for error in (await self.session.pair(self.keys)).values():
             if error is not None:
                 raise error
+        await self.session.hold()
         await self.session.unlock_sudo(self.keys)
         look = await take_look(self.session)
         self._plan = build_plan(self.session.cluster, look)
@@ -161,7 +116,7 @@ class Lane:
         state = await self.cluster.state()
         return {n: seen.look_at(self.cluster.node(n), state, self._node_plan(n)) for n in self.names}
 
-    async def _apply(self, plan: Plan, channels: Mapping[str, Channel], tap: _Tap | None = None) -> ApplyOutcome:
+    async def _apply(self, plan: Plan, channels: Mapping[str, Channel], tap: Tap | None = None) -> ApplyOutcome:
         return await Apply(
             plan,
             channels,
@@ -191,7 +146,7 @@ class Lane:
         resumed = await self._resume()
         said = resumed or said
         why = said.why if said is not None else "the machines had ended it already"
-        end = await self._judge(plan, said, problems)
+        end = await self._judge(plan, fault, said, problems)
         if end == "new":
             problems += await self._take_back(plan)
         elif end == "broken":
@@ -202,7 +157,7 @@ class Lane:
     async def _disturbed(
         self, plan: Plan, fault: WalkFault, moment: Moment, victim: str
     ) -> tuple[str, ApplyOutcome, str]:
-        tap = _Tap(moment, victim, lambda: self._strike(fault, victim))
+        tap = Tap(moment, victim, lambda: self._strike(fault, victim))
         if moment.step:
             await self.cluster.set_fault(fault.kind, node=victim, on_step=moment.step, **fault.parameters)
         channels = {name: Tapped(link, tap.before) for name, link in self.session.links.items()}
@@ -273,6 +228,7 @@ class Lane:
         """All machines answer again, and root can be had on them."""
         async with asyncio.timeout(BACK_S):
             await asyncio.gather(*(self._one_ready(link) for link in self.session.links.values()))
+        await self.session.hold()
         await self.session.unlock_sudo(self.keys)
 
     async def _one_ready(self, link: NodeLink) -> None:
@@ -294,7 +250,7 @@ class Lane:
 
     # -- judging -----------------------------------------------------------------------------------------------------
 
-    async def _judge(self, plan: Plan, said: ApplyOutcome | None, problems: list[str]) -> str:
+    async def _judge(self, plan: Plan, fault: WalkFault, said: ApplyOutcome | None, problems: list[str]) -> str:
         """Compare what is there with what was said. Returns new | old | broken."""
         if said is not None and said.settled:
             ended = {"confirmed", "reverted", "failed"}
@@ -310,7 +266,10 @@ class Lane:
             sides[name] = side
             if side == "broken":
                 problems.append(f"{name} is neither on the old nor on the new network: {', '.join(differences)}")
-            problems.extend(f"{name} keeps {left}" for left in seen.leftovers(self.cluster.node(name), state))
+            # A guard that is killed right after its confirmation cannot tidy up: the next boot or change does.
+            tidy = fault.key != "guard" or plan_end(seen.steps(self.cluster.node(name), plan.plan_id)) != "confirmed"
+            left = seen.leftovers(self.cluster.node(name), state) if tidy else []
+            problems.extend(f"{name} keeps {thing}" for thing in left)
         if len(set(sides.values())) > 1:
             problems.append(f"not the same on all: {sides}")
         if self.folder.journal.unfinished():
@@ -362,38 +321,9 @@ class Lane:
         return []
 
 
-class _Tap:
-    """Strikes once, at a moment that only the desktop knows."""
-
-    def __init__(self, moment: Moment, victim: str, strike: Callable[[], Awaitable[None]]) -> None:
-        self.moment = moment
-        self.victim = victim
-        self.struck = False
-        self._strike = strike
-        self._decided = False
-        self._other_confirmed = asyncio.Event()
-        self._one_at_a_time = asyncio.Lock()
-
-    def event(self, event: ApplyEvent) -> None:
-        self._decided = self._decided or event.state == "decided"
-
-    async def before(self, node: str, method: str) -> None:
-        if method == "net.guard.confirm answered" and node != self.victim:
-            self._other_confirmed.set()
-        if self.moment.step or self.struck:
-            return
-        starting = method == "net.guard.start" and node == self.victim
-        if (self.moment is BEFORE and starting) or (self.moment is DECIDED and self._decided):
-            await self._now()
-        elif self.moment is HALFWAY and method == "net.guard.confirm" and node == self.victim:
-            await self._other_confirmed.wait()
-            await self._now()
-
-    async def _now(self) -> None:
-        async with self._one_at_a_time:
-            if not self.struck:
-                self.struck = True
-                await self._strike()
+def plan_end(steps: Sequence[str]) -> str:
+    """The last state or step in a journal."""
+    return steps[-1] if steps else ""
 
 
 def _first_word(outcome: ApplyOutcome) -> str:

@@ -45,6 +45,7 @@ def look_at(node: VirtualNode, state: Mapping[str, Any], plan: NodePlan) -> Seen
     for name, interface in own["interfaces"].items():
         addresses = sorted(a for a in interface["addresses"] if ":" not in a)
         things[f"interface {name}"] = f"mtu {interface['mtu']}, {', '.join(addresses) or 'no address'}"
+    things["routes"] = ", ".join(own["routes"])
     things["firewall"] = json.dumps(sorted(own["firewall"]))
     return Seen(things)
 
