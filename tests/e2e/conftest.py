@@ -1,0 +1,14 @@
+"""Long runs are left out unless they are asked for: `pytest -m soak tests/e2e`."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.option.markexpr:
+        return
+    long = [item for item in items if item.get_closest_marker("soak") is not None]
+    if long:
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
