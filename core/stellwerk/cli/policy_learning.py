@@ -29,7 +29,7 @@ def _for_people(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
         except ModuleNotFoundError as error:
             show_error(
-                BadInput("Training needs numpy.", why=str(error), remedy="pip install 'stellwerk[gui]', or numpy")
+                BadInput("Training needs numpy.", why=str(error), remedy="pip install 'stellwerk[training]', or numpy")
             )
         except (OSError, ValueError) as error:
             show_error(BadInput(str(error)))
