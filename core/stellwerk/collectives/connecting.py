@@ -20,10 +20,10 @@ from typing import Any
 from stellwerk import __version__
 from stellwerk.collectives import dispatch as dispatching
 from stellwerk.collectives import native_library as native
-from stellwerk.collectives import selftest
+from stellwerk.collectives import roce, selftest
 from stellwerk.collectives.control import Control, PeerState
 from stellwerk.collectives.dispatch import Dispatch
-from stellwerk.collectives.engine import Engine, Link, ShmEngine, TcpEngine, shm_segment
+from stellwerk.collectives.engine import Engine, Link, ShmEngine, TcpEngine, VerbsEngine, shm_segment
 from stellwerk.collectives.errors import SetupFailed
 from stellwerk.collectives.kinds import Topology, Transport
 from stellwerk.collectives.mesh import Mesh, close_all
@@ -34,10 +34,13 @@ from stellwerk.collectives.report import RankInfo, Report
 log = logging.getLogger("stellwerk.collectives")
 
 RING_BYTES = 8 << 20
+VERBS_SLOT_BYTES = 1 << 20
+VERBS_LIBRARY = "libibverbs.so.1"
 SELF_TEST_S = 20.0
 PAIR_S = 15.0
 REQUESTS: dict[str, tuple[Transport, ...]] = {
-    "auto": (Transport.SHM, Transport.TCP, Transport.PYTHON),
+    "auto": (Transport.SHM, Transport.VERBS, Transport.TCP, Transport.PYTHON),
+    "verbs": (Transport.VERBS, Transport.TCP, Transport.PYTHON),
     "shm": (Transport.SHM, Transport.TCP, Transport.PYTHON),
     "tcp": (Transport.TCP, Transport.PYTHON),
     "python": (Transport.PYTHON,),
@@ -49,6 +52,8 @@ def window_bytes(transport: Transport, topology: Topology) -> int:
     every chunk waits for its own round trips; never more than a good part of a ring of shared memory."""
     if topology is Topology.HOST:
         return 256 << 10
+    if transport is Transport.VERBS:
+        return VERBS_SLOT_BYTES
     return RING_BYTES // 4 if transport is Transport.SHM else 8 << 20
 
 
@@ -65,6 +70,7 @@ class Options:
     link: Link = field(default_factory=Link)
     tuning: Path | None = None
     self_test: bool = True
+    rails: tuple[str, ...] = ()
     dial: Callable[[str], str] = str
     name: str = "main"
 
@@ -163,6 +169,11 @@ class Connector:
             missing = ""
         except native.NativeMissing as error:
             missing = str(error)
+        try:
+            rails = [rail.device for rail in roce.find_rails(options.rails, options.address)]
+            no_rail = ""
+        except roce.NoRail as error:
+            rails, no_rail = [], str(error)
         return {
             "version": __version__,
             "host": _host(),
@@ -174,7 +185,9 @@ class Connector:
             "timeout_s": options.timeout_s,
             "self_test": options.self_test,
             "native": missing,
-            "limits": [native.ABI, RING_BYTES],
+            "limits": [native.ABI, RING_BYTES, VERBS_SLOT_BYTES],
+            "rails": rails,
+            "no_rail": no_rail,
             "link": [options.link.delay_us, options.link.gbps],
         }
 
@@ -244,7 +257,21 @@ class Connector:
                 return f"rank {rank} ({info['host']}) has limits {info['limits']}, rank 0 {self._infos[0]['limits']}"
             if transport is Transport.SHM and info["boot"] != self._infos[0]["boot"]:
                 return f"rank {rank} runs on {info['host']}, rank 0 on {self._infos[0]['host']}: no common memory"
+            if transport is Transport.VERBS and info["no_rail"]:
+                return f"rank {rank} ({info['host']}): {info['no_rail']}"
+            if transport is Transport.VERBS and len(info["rails"]) != len(self._infos[0]["rails"]):
+                return f"rank {rank} ({info['host']}) has {len(info['rails'])} rails, rank 0 another number"
+        if transport is Transport.VERBS and self.topology is Topology.RING:
+            return "on a ring of four or more each neighbour is on another device, which this transport cannot do yet"
         return ""
+
+    def _goes_without_saying(self, transport: Transport) -> bool:
+        """With `auto`: machines have no common memory, and most have no RDMA device. Nothing fell back then."""
+        if self.options.transport != "auto":
+            return False
+        if transport is Transport.SHM:
+            return not self._one_host
+        return transport is Transport.VERBS and not any(info["rails"] for info in self._infos)
 
     def _choose(self, mesh: Mesh, control: Control, lanes: dict[int, socket.socket]) -> Connected:
         for transport in REQUESTS[self.options.transport]:
@@ -256,8 +283,7 @@ class Connector:
                     self._engine_slot.append(engine)
                     report = self._report(transport, dispatch, tested)
                     return Connected(engine, control, lanes, dispatch, self._window(transport), report, self._infos)
-            # With auto, ranks on several machines simply have no common memory: nothing fell back.
-            if self.options.transport != "auto" or transport is not Transport.SHM or self._one_host:
+            if not self._goes_without_saying(transport):
                 self._fallbacks.append(f"{transport} is off on every rank: {why}")
                 if self.rank == 0:
                     log.warning("%s", self._fallbacks[-1])
@@ -332,6 +358,28 @@ class Connector:
             return PythonEngine(self.rank, self.ranks, sockets, self.options.link)
         engine = TcpEngine(self.rank, self.ranks, sockets, self.options.link)
         engine.set_waiting(*self._waiting(looks=200))
+        return engine
+
+    def _open_verbs(self) -> Engine:
+        engine: VerbsEngine | None = None
+        trouble, mine = "", []
+        try:
+            rails = roce.find_rails(self.options.rails, self.options.address)
+            engine = VerbsEngine(self.rank, self.ranks, rails, VERBS_SLOT_BYTES, VERBS_LIBRARY)
+            mine = engine.addresses()
+        except (OSError, roce.NoRail) as error:
+            trouble = str(error)
+        everybody = self._exchange([trouble, mine])  # also by a rank that failed: the others wait for it
+        bad = next((rank for rank, answer in enumerate(everybody) if answer[0]), None)
+        try:
+            if engine is None or bad is not None:
+                raise _NotUsable(trouble or f"rank {bad} could not open its device")
+            engine.join([answer[1][self.rank] for answer in everybody])
+        except (OSError, _NotUsable):
+            if engine is not None:
+                engine.close()
+            raise
+        engine.set_waiting(*self._waiting(looks=2000))
         return engine
 
     def _open_shm(self) -> Engine:

@@ -7,7 +7,7 @@ import ctypes
 import mmap
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from stellwerk.collectives import native_library as native
 from stellwerk.collectives.algorithms import Call, build
 from stellwerk.collectives.kinds import Algorithm, DataType, Operation, ReduceOp, Transport
+from stellwerk.collectives.roce import PORT, Rail
 
 DONE = native.OK
 AGAIN = native.AGAIN
@@ -214,6 +215,40 @@ class TcpEngine(NativeEngine):
         for sock in self._sockets.values():
             with contextlib.suppress(OSError):
                 sock.close()
+
+
+class VerbsEngine(NativeEngine):
+    """Over RoCE queue pairs. It is opened, the addresses are exchanged among the ranks, then it is joined."""
+
+    transport = Transport.VERBS
+
+    def __init__(self, rank: int, ranks: int, rails: Sequence[Rail], slot_bytes: int, library: str) -> None:
+        wanted = (native.CVerbsRail * len(rails))()
+        for place, rail in zip(wanted, rails, strict=True):
+            place.device, place.port, place.gid_index = rail.device.encode(), PORT, rail.gid_index
+        why = ctypes.create_string_buffer(200)
+        pointer = native.load().sw_open_verbs(
+            rank, ranks, wanted, len(rails), slot_bytes, library.encode() or None, why
+        )
+        if not pointer:
+            raise OSError(why.value.decode(errors="replace"))
+        super().__init__(rank, pointer)
+        self._ranks, self._rails = ranks, len(rails)
+
+    def addresses(self) -> list[str]:
+        """What each peer must know to join, one text per rank."""
+        every = (native.CVerbsAddress * (self._ranks * self._rails))()
+        self._library.sw_verbs_addresses(self._pointer, every)
+        size = ctypes.sizeof(native.CVerbsAddress) * self._rails
+        raw = bytes(every)
+        return [raw[peer * size : (peer + 1) * size].hex() for peer in range(self._ranks)]
+
+    def join(self, from_peers: Sequence[str]) -> None:
+        """Connect to all peers with what each has said to this rank. OSError if one cannot be reached."""
+        raw = b"".join(bytes.fromhex(text) for text in from_peers)
+        every = (native.CVerbsAddress * (self._ranks * self._rails)).from_buffer_copy(raw)
+        if self._library.sw_verbs_join(self._pointer, every) != DONE:
+            raise OSError(self.failure().text)
 
 
 NONCE_BYTES = 32
