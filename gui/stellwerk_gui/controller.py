@@ -19,6 +19,7 @@ from stellwerk.setup.store import ClusterStore
 from stellwerk.wire import to_wire
 from stellwerk_gui.bridge import Bridge, Task
 from stellwerk_gui.cluster_controller import ClusterController, NodeSnapshot, data_folder
+from stellwerk_gui.setup.proof_cells import kind_word
 
 if TYPE_CHECKING:
     from stellwerk.setup.apply import Apply, ApplyOutcome
@@ -233,7 +234,7 @@ class Controller(ClusterController):
         notes: dict[str, tuple[str, str]] = {}
         for check in reversed(self.bad_checks()):
             state = "bad" if check.verdict is Verdict.FAIL else "degraded"
-            notes[check.node] = (state, f"{check.subject}: {check.text or check.why}")
+            notes[check.node] = (state, f"{kind_word(check.kind)}, {check.subject}: {check.text or check.why}")
         for finding in self.look.cable_findings if self.look is not None else ():
             if finding.severity is not Severity.INFO:
                 state = "bad" if finding.severity is Severity.BAD else "degraded"

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
 
 from stellwerk.remote.prompts import PasswordQuestion
@@ -100,6 +101,12 @@ class _Dialog(QDialog):
         self.buttons.addStretch(1)
         self._outer.addSpacing(theme.current().px(4))
         self._outer.addLayout(self.buttons)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        # A label that wraps asks for more height than it needs until its width is known.
+        width = max(self.minimumWidth(), self.sizeHint().width())
+        self.resize(width, self._outer.totalHeightForWidth(width))
+        super().showEvent(event)
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ShortcutOverride:

@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "monitor": ("stellwerk.cli.monitor", "monitor"),
     "doctor": ("stellwerk.cli.doctor", "doctor"),
     "window": ("stellwerk.cli.window", "window"),
+    "shots": ("stellwerk.cli.shots", "shots"),
     "mesh": ("stellwerk.cli.mesh", "mesh"),
     "faults": ("stellwerk.cli.faults", "faults"),
     "policy": ("stellwerk.cli.policy", "policy"),

@@ -299,6 +299,7 @@ class NodeTable(QTableWidget):
         self.setShowGrid(False)
         self.setEditTriggers(self.EditTrigger.NoEditTriggers)
         self.setSelectionBehavior(self.SelectionBehavior.SelectRows)
+        self.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.horizontalHeader().setStretchLastSection(True)
         self.setAccessibleName(self.tr("Machines"))
         self.itemActivated.connect(self._activated)

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QWidget
 from stellwerk.model.units import gibibytes_from_kb, link_speed
 from stellwerk_gui import theme
 from stellwerk_gui.cluster.views import state_word
-from stellwerk_gui.widgets.controls import Button, Icon, Note, Swatch, clear_layout, frame, hbox, label, vbox
+from stellwerk_gui.widgets.controls import Button, Icon, Note, Swatch, clear_layout, frame, hbox, label, sentence, vbox
 
 if TYPE_CHECKING:
     from stellwerk.fabric.members import Member
@@ -105,7 +105,9 @@ class NodePanel(QFrame):
         self.tag.setText(state_word(node.state))
         note = self.controller.node_notes().get(self.name)
         if note is not None:
-            self._column.addWidget(Note("bad" if note[0] == "bad" else "warn", "", note[1]))
+            more = next((c for c in self.controller.bad_checks() if c.node == self.name), None)
+            why = " ".join(sentence(p) for p in ((more.why, more.remedy) if more is not None else ()) if p)
+            self._column.addWidget(Note("bad" if note[0] == "bad" else "warn", sentence(note[1]), why))
         elif not node.ready and node.reason:
             self._column.addWidget(Note("warn", "", node.reason))
         if member is not None:

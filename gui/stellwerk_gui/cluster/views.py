@@ -100,7 +100,7 @@ def plan_view(plan: Plan, look: Look, nodes: Sequence[NodeSnapshot]) -> MapView:
         for port in card.ports:
             then = [r.then or ", ".join(r.now) for r in rows if r.port == port.number and (r.then or r.now)]
             state = "ok" if then else "off"
-            words = "  ".join(then) or translate("no address")
+            words = "  ".join(t.partition("/")[0] for t in then) or translate("no address")
             ports.append(replace(port, words=words, state=state))
         changes = node is not None and bool(node.changes)
         text = translate("Changes") if changes else translate("Adopted")
@@ -242,7 +242,7 @@ def _live_cable(
     elif max(tx, rx) >= 8:
         parts = ([f"↑ {tx:.1f}"] if tx >= 8 else []) + ([f"↓ {rx:.1f}"] if rx >= 8 else [])
         label = "  ".join(parts) + " Gb/s"
-    return CableView(a, b, "ok" if worst == "ok" else "warn", label, "plain" if worst == "ok" else "warn", halves)
+    return CableView(a, b, "ok" if worst == "ok" else "warn", label, "plain" if worst == "ok" else worst, halves)
 
 
 def _live_card(

@@ -66,6 +66,7 @@ class MonitorPage(Page):
         theme.current().changed.connect(self._nodes_changed)
         QShortcut(QKeySequence(Qt.Key.Key_Space), self, self.toggle_pause)
         self._names: tuple[str, ...] = ()
+        self._silent: frozenset[str] = frozenset()
         self._last_drawn = 0.0
 
     def _build(self) -> None:
@@ -135,7 +136,9 @@ class MonitorPage(Page):
     def _show_chips(self) -> None:
         clear_layout(self._chips)
         for node in self.controller.nodes:
-            chip = NodeChip(node.name, theme.current().node_colour(node.number), node.name in self.group.hidden)
+            stale = node.name in self._silent
+            hidden = node.name in self.group.hidden
+            chip = NodeChip(node.name, theme.current().node_colour(node.number), off=hidden, stale=stale)
             chip.toggled_name = self.group.toggle
             chip.isolated = lambda name: self.group.isolate(name, self._names)
             self._chips.addWidget(chip)
@@ -171,6 +174,10 @@ class MonitorPage(Page):
         if not force and (self.group.paused or (newest <= self._last_drawn and now - self._last_drawn < 1.0)):
             return
         self._last_drawn = now
+        silent = frozenset(n for n in names if store.freshness(n, now).stale)
+        if silent != self._silent:
+            self._silent = silent
+            self._show_chips()
         fresh = {n: store.freshness(n, now) for n in names}
         self._say(names, fresh)
         self.tiles.show_tiles(tile_values(store, names, now), now)
@@ -185,7 +192,16 @@ class MonitorPage(Page):
                 if name not in self.group.hidden
             }
             graph.set_limit(self._limit(key, store, names))
+            graph.set_top(self._top(key))
             graph.show_lines(lines, now, time.time())
+
+    def _top(self, key: str) -> float:
+        """The end of an axis: for links as many times 200 Gb/s as the busiest machine has ports in use."""
+        top = QUANTITIES[key].top
+        if QUANTITIES[key].metric or self.controller.look is None:
+            return top
+        ports = [sum(any(h.netdev.carrier for h in p.halves) for p in m.ports) for m in self.controller.look.members]
+        return top * max([1, *ports])
 
     def _limit(self, key: str, store: TelemetryStore, names: list[str]) -> tuple[float, str] | None:
         """What the memory of the smallest machine allows."""

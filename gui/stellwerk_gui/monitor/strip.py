@@ -21,14 +21,17 @@ from stellwerk_gui.widgets.fabricmap.cable import STRAND_WIDTHS, load_step
 class NodeChip(Button):
     """A chip of the legend: click hides, double click isolates."""
 
-    def __init__(self, name: str, colour: str, off: bool) -> None:
+    def __init__(self, name: str, colour: str, off: bool = False, stale: bool = False) -> None:
         super().__init__(name, "chip", name=name)
+        if stale:
+            self.setText(name + "  " + self.tr("no data"))
+            self.setAccessibleName(self.text())
         self._name, self._colour, self._off = name, colour, off
         self.toggled_name: Callable[[str], object] = lambda n: None
         self.isolated: Callable[[str], object] = lambda n: None
         restyle(self, off="true" if off else "false")
         px = theme.current().px
-        self.setIcon(swatch(colour, px(10), hollow=off, pad=px(5)))
+        self.setIcon(swatch(colour, px(10), hollow=off or stale, pad=px(5)))
         self.setIconSize(QSize(px(15), px(10)))
         self.clicked.connect(lambda: self.toggled_name(self._name))
 

@@ -97,9 +97,15 @@ class LookStep(StepPage):
         self._clock.stop()
         self.controller.stop_looking()
 
+    def show_tab(self, key: str) -> None:
+        """Show `cables` or `machines`."""
+        self.tabs.choose(key)
+        self._switch_tab(key)
+
     def _switch_tab(self, key: str) -> None:
         self.map.setVisible(key == "cables")
         self.table.setVisible(key == "machines")
+        self.panel.setVisible(key == "cables")
         self.heading.setText(self.tr("Cables") if key == "cables" else self.tr("Machines"))
 
     def _refresh(self) -> None:
@@ -323,15 +329,16 @@ def _right(x: float) -> QPointF:
 class MachineTable(QTableWidget):
     """One row per machine with what it reported."""
 
-    HEADS = ("Machine", "Product", "System", "Driver", "Memory", "Ports", "Network by", "Root")
-
     def __init__(self) -> None:
-        super().__init__(0, len(self.HEADS))
-        self.setHorizontalHeaderLabels(list(self.HEADS))
+        heads = [self.tr("Machine"), self.tr("Product"), self.tr("System"), self.tr("Driver"), self.tr("Memory")]
+        heads += [self.tr("Ports"), self.tr("Network by"), self.tr("Root")]
+        super().__init__(0, len(heads))
+        self.setHorizontalHeaderLabels(heads)
         self.verticalHeader().hide()
         self.setShowGrid(False)
         self.setEditTriggers(self.EditTrigger.NoEditTriggers)
         self.setSelectionBehavior(self.SelectionBehavior.SelectRows)
+        self.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.horizontalHeader().setStretchLastSection(True)
         self.setAccessibleName(self.tr("Machines"))
 
@@ -339,21 +346,29 @@ class MachineTable(QTableWidget):
         self.setRowCount(len(look.members))
         for row, member in enumerate(look.members):
             facts = member.facts
+            na = self.tr("not available")
             gpu = facts.gpus[0] if facts.gpus else None
             cells = (
                 member.name,
-                facts.product or "not available",
-                " ".join(p for p in (facts.os_name, facts.kernel) if p) or "not available",
-                (gpu.driver or "not available") if gpu else facts.gpu_note or "not available",
+                facts.product or na,
+                " ".join(p for p in (facts.os_name, facts.kernel) if p) or na,
+                (gpu.driver or na) if gpu else facts.gpu_note or na,
                 gibibytes_from_kb(facts.memory.total_kb),
                 ", ".join(f"P{p.number} {link_speed(p.halves[0].netdev.speed_mbps)}" for p in member.ports)
                 or facts.rdma_note
-                or "none",
-                facts.network_owner or "not available",
-                {"root": "yes", "nopasswd": "yes", "password": "with password", "none": "no"}.get(
-                    facts.sudo.state, "unknown"
-                ),
+                or self.tr("none"),
+                facts.network_owner or na,
+                self._root(facts.sudo.state),
             )
             for column, text in enumerate(cells):
                 self.setItem(row, column, QTableWidgetItem(text))
         self.resizeColumnsToContents()
+
+    def _root(self, state: str) -> str:
+        words = {
+            "root": self.tr("yes"),
+            "nopasswd": self.tr("yes"),
+            "password": self.tr("with a password"),
+            "none": self.tr("no"),
+        }
+        return words.get(state, self.tr("not known"))

@@ -82,6 +82,11 @@ class PlanStep(StepPage):
             self.pool.setCurrentIndex(self.pool.findData(pool) if pool else 0)
         self.pool.blockSignals(False)
 
+    def show_as(self, key: str) -> None:
+        """Show the plan as `table` or `drawing`."""
+        self.choice.choose(key)
+        self._choose_view(key)
+
     def _choose_view(self, key: str) -> None:
         self.views.setCurrentWidget(self.table if key == "table" else self.map)
 

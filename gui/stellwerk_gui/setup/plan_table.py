@@ -156,6 +156,7 @@ class PlanPainter(QStyledItemDelegate):
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         box = QRectF(option.rect)
+        painter.fillRect(box, QColor(theme.current().tokens.surface))  # over the view's own selection
         if not index.parent().isValid():
             if index.column() == 0:
                 self._head(painter, box, index)

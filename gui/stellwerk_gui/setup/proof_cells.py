@@ -187,6 +187,27 @@ def pass_mark(proof: Verification, column: Column) -> str:
     return {"route": translate("on the fabric"), "gid": "RoCE v2"}.get(column.key, "")
 
 
+def kind_word(kind: str) -> str:
+    """What a check looks at, in one or two words."""
+    words = {
+        "carrier": translate("Link"),
+        "speed": translate("Link speed"),
+        "pcie": "PCIe",
+        "rdma": "RDMA",
+        "address": translate("Address"),
+        "mtu": "MTU",
+        "transit": translate("Transit"),
+        "route": translate("Route"),
+        "neighbour": translate("Neighbour"),
+        "gid": "GID",
+        "bandwidth": "RDMA",
+        "bandwidth-port": "RDMA",
+        "latency": translate("Latency"),
+        "connection": translate("Connection"),
+    }
+    return words.get(kind, kind)
+
+
 def head(column: Column) -> str:
     """The first line of a column's head."""
     heads = {

@@ -47,6 +47,7 @@ class CellDetail(QWidget):
         self._evidence.setReadOnly(True)
         self._evidence.setTabChangesFocus(True)
         self._evidence.setAccessibleName(self.tr("What was measured"))
+        self._evidence.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self._evidence.hide()
         words.addWidget(self._evidence)
         self._what = label("", wrap=True, selectable=True)
@@ -59,7 +60,9 @@ class CellDetail(QWidget):
     def show_cell(self, row: Row, column: Column, rows: list[Row], at: int, number: int, unit: str) -> None:
         """`at`: the column's place in the rows; `number`: the node's, for its colour."""
         cell = row.cells[at]
-        self.bars.show_column(rows, at, rows.index(row), f"{head(column)}, {unit}" if unit else head(column))
+        self.bars.show_column(
+            rows, at, rows.index(row), f"{head(column)}, {unit}" if unit else head(column), bool(unit)
+        )
         clear_layout(self._swatch_place)
         self._swatch_place.addWidget(NodeSwatch(number))
         where = row.node if row.port is None else self.tr("{node} port {n}").format(node=row.node, n=row.port)
@@ -80,7 +83,7 @@ class CellDetail(QWidget):
         self._evidence.setPlainText("\n".join(_line(c) for c in cell.checks))
         self._evidence.show()
         lines = min(EVIDENCE_LINES, len(cell.checks))
-        self._evidence.setFixedHeight(theme.current().px(18 * lines + 18))
+        self._evidence.setFixedHeight(self._evidence.fontMetrics().lineSpacing() * lines + theme.current().px(26))
         remedies = list(dict.fromkeys(sentence(c.remedy) for c in cell.checks if c.remedy))
         self._what.setText(self.tr("What to do: {text}").format(text=" ".join(remedies)) if remedies else "")
         self._what.setVisible(bool(remedies))
@@ -106,10 +109,11 @@ class Bars(QWidget):
         self.setMinimumWidth(theme.current().px(140))
         self.setMinimumHeight(theme.current().px(120))
 
-    def show_column(self, rows: list[Row], at: int, chosen: int, title: str) -> None:
+    def show_column(self, rows: list[Row], at: int, chosen: int, title: str, measured: bool) -> None:
         many = len({r.port for r in rows}) > 1
         self._cells = [(f"{i + 1}" if not many else f"{i // 2 + 1}.{r.port}", r.cells[at]) for i, r in enumerate(rows)]
         self._chosen, self._title = chosen, title
+        self.setVisible(sum(bool(c.value) for _, c in self._cells) > 1 and measured)
         values = [f"{r.node} {r.cells[at].text}" for r in rows]
         self.setAccessibleName(f"{title}: {', '.join(values)}")
         self.update()

@@ -187,6 +187,7 @@ class CellPainter(QStyledItemDelegate):
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         area = QRectF(option.rect)
+        painter.fillRect(area, QColor(theme.current().tokens.surface))  # over the view's own selection
         if index.column() == 0:
             self._link(painter, area, index)
         else:

@@ -27,6 +27,7 @@ class ProveStep(StepPage):
         self.sign = Icon("circle-minus", "muted", 20)
         self.head_start.addWidget(self.sign)
         self.compare = Combo(self.tr("Compare with an earlier proof"))
+        self.compare.setMaximumWidth(theme.current().px(190))
         self.compare.currentIndexChanged.connect(lambda: self._refresh())
         self.html = Button("HTML", icon_name="download", on_click=lambda: controller.save_report("html", self.window()))
         self.json = Button("JSON", icon_name="download", on_click=lambda: controller.save_report("json", self.window()))

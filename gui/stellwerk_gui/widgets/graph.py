@@ -262,7 +262,8 @@ class Graph(QWidget):
                     since[name] = float(line.times[known[-1]]) - end
         names = sorted(since, key=lambda n: since[n])
         self.silence.setVisible(bool(names))
-        self.silence_text.setVisible(bool(names))
+        # In a graph with a limit the words would lie on its own.
+        self.silence_text.setVisible(bool(names) and self.limit is None)
         if not names:
             return
         start = max(-self.group.window_s, min(since.values()))

@@ -1,0 +1,313 @@
+"""Pictures of every page and state, from a virtual cluster: for the README, and for looking at what a change did."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from PySide6.QtCore import QEventLoop, QSize, QTimer
+from PySide6.QtWidgets import QApplication, QDialog, QWidget
+
+from stellwerk.model.errors import StellwerkError
+from stellwerk.setup.store import ClusterStore
+from stellwerk_gui import theme
+from stellwerk_gui.app import Application
+from stellwerk_gui.settings import SettingsFile
+
+POLL_MS = 25
+Look = Callable[[str, QWidget], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which pictures."""
+
+    folder: Path
+    themes: tuple[str, ...] = ("dark", "light")
+    language: str = "en"
+    size: tuple[int, int] = (1440, 900)
+    scale: float = 1.0
+    nodes: int = 4
+    topology: str = "ring"
+    patience: float = 1.0  # how many times longer than usual a step may take
+
+
+@dataclass
+class Album:
+    """Drives the window through its journey and grabs it at every state.
+
+    `look` is called with each state's name and widget, e.g. by the test for clipped text.
+    """
+
+    wanted: Wanted
+    look: Look | None = None
+    say: Callable[[str], None] = lambda text: None
+    paths: list[Path] = field(default_factory=list)
+    missed: list[str] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Take all pictures. Raises `StellwerkError` when the journey does not come to its end."""
+        app = QApplication.instance() or QApplication([sys.argv[0]])
+        assert isinstance(app, QApplication)
+        with tempfile.TemporaryDirectory(prefix="stellwerk-pictures-") as base:
+            store = ClusterStore(Path(base))
+            SettingsFile(store.base / "settings.json").change(
+                theme=self.wanted.themes[0], language=self.wanted.language, scale=self.wanted.scale
+            )
+            self.window = Application(app, store, time.monotonic(), search=False)
+            self.window.shell.resize(QSize(*self.wanted.size))
+            self.window.show()
+            try:
+                self._journey()
+            finally:
+                self.window.close()
+                self.window.shell.deleteLater()
+                self.window.deleteLater()
+                app.sendPostedEvents(None, 0)
+
+    # -- the journey ---------------------------------------------------------------------------------------------
+
+    def _journey(self) -> None:
+        self.until(lambda: self.window._pages_built, 20, "the pages")
+        self._start()
+        self._set_up()
+        self._broken()
+        self._running()
+        self._the_rest()
+
+    def _start(self) -> None:
+        w = self.window
+        self.shot("start")
+        w.shell.show_error(
+            StellwerkError("the file plan.json could not be saved", why="the disk is full", remedy="Free some space")
+        )
+        self.shot("error")
+        w.shell.error_box.hide()
+        w.shell.open_page("settings")
+        self.shot("settings")
+        w.shell.open_page("start")
+
+    def _set_up(self) -> None:
+        w, c = self.window, self.window.controller
+        w.try_virtual(self.wanted.nodes, self.wanted.topology)
+        self.until(lambda: len(c.nodes) == self.wanted.nodes, 40, "the machines")
+        setup = w.setup_page
+        self.shot("setup-1-find")
+        setup.find_step.field.setPlainText("nvidia@10.0.0.7:99999")
+        setup.find_step.add_typed()
+        self.shot("setup-1-find-problem")
+        setup.find_step.field.clear()
+        setup.find_step.problem.hide()
+        self._questions()
+        setup.go_next()
+        self.shot("setup-2-pairing")
+        self.until(lambda: all(n.ready for n in c.nodes), 90, "pairing")
+        self.shot("setup-2-paired")
+        setup.go_next()
+        self.until(lambda: c.look is not None and not c.look.cable_findings, 60, "the first look")
+        self.shot("setup-3-cables")
+        look = setup.views["look"]
+        look.show_tab("machines")  # type: ignore[attr-defined]
+        self.shot("setup-3-machines")
+        look.show_tab("cables")  # type: ignore[attr-defined]
+        self._wrong_cable()
+        setup.go_next()
+        self.until(lambda: c.plan is not None, 40, "the plan")
+        self.shot("setup-4-plan")
+        setup.views["plan"].show_as("drawing")  # type: ignore[attr-defined]
+        self.shot("setup-4-drawing")
+        setup.views["plan"].show_as("table")  # type: ignore[attr-defined]
+        setup.go_next()
+        states: list[str] = []
+        c.apply_event.connect(lambda event: states.append(event.state))
+        self.until(lambda: "holding" in states or "applying" in states or c.outcome is not None, 60, "applying")
+        self.shot("setup-5-apply")
+        self.until(lambda: c.outcome is not None, 120, "the end of applying")
+        self.until(lambda: c.proof is not None and len(c.proof.checks) > 12, 60, "the first checks")
+        self.shot("setup-6-proving")
+        self.until(lambda: not c.proving, 180, "the proof")
+        self.shot("setup-6-proof")
+
+    def _wrong_cable(self) -> None:
+        """A plug in the wrong port: seen, named, and gone again when it is put right."""
+        w, c = self.window, self.window.controller
+        node = c.nodes[-1].name
+        # On a switch one cable of two would do: there a cable is pulled instead.
+        kind = "cable-wrong-port" if self.wanted.topology == "ring" else "cable-unplugged"
+        w.trial.set_fault(kind, node)
+        self.until(lambda: c.look is not None and bool(c.look.cable_findings), 60, "the wrong cable", needed=False)
+        self.shot("setup-3-wrong-cable")
+        w.trial.clear_fault(kind, node)
+        self.until(lambda: c.look is not None and not c.look.cable_findings, 60, "the cable put right")
+
+    def _questions(self) -> None:
+        """The dialogs, with a machine of the virtual cluster in them."""
+        from stellwerk.remote.prompts import PasswordQuestion
+        from stellwerk.remote.trust import HostKey, HostKeyAlarm, HostKeyQuestion
+        from stellwerk_gui.prompts import ChangedKeyDialog, HostKeyDialog, PasswordDialog
+
+        node = self.window.trial.cluster.nodes[0]
+        key = HostKey("ssh-ed25519", "", node.host_key_fingerprint)
+        shell = self.window.shell
+        question = HostKeyQuestion(node.name, node.host, node.port, key)
+        alarm = HostKeyAlarm(node.name, node.host, node.port, key, (key,))
+        why = PasswordQuestion(node.name, node.user, node.host, 2, "The password was not accepted")
+        for name, dialog in (
+            ("dialog-host-key", HostKeyDialog(shell, question)),
+            ("dialog-changed-key", ChangedKeyDialog(shell, alarm)),
+            ("dialog-password", PasswordDialog(shell, why, sudo=False)),
+            ("dialog-sudo", PasswordDialog(shell, PasswordQuestion(node.name, node.user, node.host), sudo=True)),
+        ):
+            self._dialog(name, dialog)
+
+    def _broken(self) -> None:
+        """Half 13 Gb/s and a wrong MTU, as *Prove* finds them."""
+        w, c = self.window, self.window.controller
+        w.trial.set_fault("half-13g", c.nodes[1].name)
+        w.trial.set_fault("mtu-reset", c.nodes[-1].name)
+        self.settle(0.4)
+        c.prove()
+        self.until(lambda: not c.proving, 180, "the second proof")
+        self.shot("setup-6-proof-failing")
+        w.shell.open_page("cluster")
+        self.until(lambda: bool(w.cluster_page.map.view.nodes), 20, "the map")
+        w.cluster_page.open_node(c.nodes[1].name)
+        self.settle(0.6)
+        self.shot("cluster-degraded")
+        w.cluster_page.close_panel()
+        w.trial.clear_fault("half-13g", c.nodes[1].name)
+        w.trial.clear_fault("mtu-reset", c.nodes[-1].name)
+        w.shell.open_page("setup")
+        w.setup_page.open_step("prove")
+        self.settle(0.4)
+        c.prove()
+        self.until(lambda: not c.proving, 180, "the third proof")
+        self.shot("setup-6-proof-again")
+
+    def _running(self) -> None:
+        w, c = self.window, self.window.controller
+        names = [n.name for n in c.nodes]
+        w.shell.open_page("monitor")
+        for i, name in enumerate(names):
+            w.trial.load(name, (95.0, 30.0, 60.0, 12.0)[i % 4])
+        w.monitor_page.stretch.choose("60")
+        w.monitor_page.group.set_window(60)
+        self.settle(6.0)
+        w.shell.open_page("cluster")
+        self.settle(0.8)
+        self.shot("cluster")
+        w.cluster_page.open_node(names[0])
+        self.settle(0.3)
+        self.shot("cluster-panel")
+        w.cluster_page.close_panel()
+        w.cluster_page.show_as("table")
+        self.shot("cluster-table")
+        w.cluster_page.show_as("map")
+        w.shell.open_page("monitor")
+        self.settle(0.3)
+        self.shot("monitor")
+        page = w.monitor_page
+        page.group.point_at(page.graphs[0].end_s - 4, page.graphs[0])
+        self.shot("monitor-crosshair")
+        page.toggle_pause()
+        page.log_axis.setChecked(True)
+        self.shot("monitor-paused-log")
+        page.group.point_at(None, None)
+        page.log_axis.setChecked(False)
+        page.toggle_pause()
+        w.trial.set_fault("power-off", names[-1])
+        self.until(lambda: not c.nodes[-1].ready, 60, "the machine that lost power")
+        self.settle(4.0)
+        self.shot("monitor-node-off")
+        w.shell.open_page("cluster")
+        self.settle(0.6)
+        self.shot("cluster-node-off")
+        w.shell.open_page("setup")
+        w.setup_page.open_step("pair")
+        self.shot("setup-2-node-off")
+
+    def _the_rest(self) -> None:
+        w = self.window
+        w.shell.open_page("logs")
+        self.settle(0.4)
+        self.shot("logs")
+        w.trial_panel.show()
+        self.settle(0.4)
+        self.shot("trial-panel")
+        w.trial_panel.hide()
+        w.shell.open_palette()
+        palette = QApplication.activePopupWidget()
+        if palette is not None:
+            self.shot("palette", palette)
+            palette.close()
+        closed: list[bool] = []
+        w.controller.close_cluster(lambda: closed.append(True))
+        self.until(lambda: bool(closed), 60, "the end of the cluster")
+        w.shell.open_page("start")
+        self.shot("start-recent")
+
+    # -- tools ---------------------------------------------------------------------------------------------------
+
+    def until(self, condition: Callable[[], bool], seconds: float, what: str, needed: bool = True) -> bool:
+        """Let the window live until `condition` holds."""
+        if condition():
+            return True
+        loop = QEventLoop()
+        poll = QTimer()
+        poll.setInterval(POLL_MS)
+        end = time.monotonic() + seconds * self.wanted.patience
+        poll.timeout.connect(lambda: loop.quit() if condition() or time.monotonic() > end else None)
+        poll.start()
+        loop.exec()
+        poll.stop()
+        if condition():
+            return True
+        self.missed.append(what)
+        if needed:
+            waited = seconds * self.wanted.patience
+            states = "; ".join(f"{n.name} {n.state} {n.reason}".strip() for n in self.window.controller.nodes)
+            why = f"{what} did not come within {waited:.0f} s ({states or 'no machines'})"
+            raise StellwerkError("the pictures could not be taken", why=why)
+        return False
+
+    def settle(self, seconds: float) -> None:
+        """Let the window live for a while, where the time itself is what is shown."""
+        loop = QEventLoop()
+        QTimer.singleShot(round(seconds * 1000), loop.quit)
+        loop.exec()
+
+    def _dialog(self, name: str, dialog: QDialog) -> None:
+        dialog.open()
+        self.shot(name, dialog)
+        dialog.reject()
+
+    def shot(self, name: str, widget: QWidget | None = None) -> None:
+        """Grab the window (or `widget`) in every theme that is wanted."""
+        target = widget if widget is not None else self.window.shell
+        current = theme.current()
+        for choice in self.wanted.themes:
+            if current.choice != choice:
+                current.apply(choice, current.scale, current.reduce_motion)
+            self.settle(0.02)
+            if self.look is not None:
+                self.look(f"{name} {choice} {self.wanted.language}", target)
+            path = self.wanted.folder / f"{name}-{choice}.png"
+            image = target.grab()
+            if not image.save(str(path)):
+                raise StellwerkError(f"{path} could not be saved", remedy="Choose another folder")
+            self.paths.append(path)
+        self.say(name)
+
+
+def take(wanted: Wanted, say: Callable[[str], None] = lambda text: None) -> list[Path]:
+    """Take all pictures without a screen; returns their paths."""
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    wanted.folder.mkdir(parents=True, exist_ok=True)
+    album = Album(wanted, say=say)
+    album.run()
+    return album.paths
