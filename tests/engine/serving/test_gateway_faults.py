@@ -269,3 +269,21 @@ async def test_usage_is_counted_once_whatever_was_tried(yard: Yard) -> None:
     usage = answer.json()["usage"]
     counters = gateway.counters.pool("small")
     assert (counters.input_tokens, counters.output_tokens) == (usage["prompt_tokens"], usage["completion_tokens"])
+
+
+async def test_a_fault_of_the_gateway_itself_is_an_answer_and_a_line_in_the_log(
+    yard: Yard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, port = await yard.engine()
+    gateway = await yard.gateway(policy(port))
+
+    def broken(*_: object) -> object:
+        raise RuntimeError("a bug")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("stellwerk.serving.gateway.exchange.decide", broken)
+        answer = await yard.ask()
+    assert answer.status == 500
+    assert answer.json()["error"]["code"] == "internal_error"
+    assert gateway.counters.refused["internal_error"] >= 1
+    assert (await yard.ask()).status == 200

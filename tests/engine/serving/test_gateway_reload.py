@@ -136,3 +136,23 @@ async def test_requests_in_the_queue_are_served_after_a_reload_that_makes_room(y
     gateway.deploy(load_policy(policy(port, pool="    max_running: 8")))
     await until(lambda: len(engine.running) == 4)
     assert {(await task).status for task in tasks} == {200}
+
+
+async def test_requests_in_the_queue_of_a_pool_that_goes_are_decided_anew(yard: Yard) -> None:
+    _, port = await yard.engine(SimulatedSettings(model="tiny", ttft_s=30))
+    other, other_port = await yard.engine()
+    gateway = await yard.gateway(policy(port, pool="    max_running: 1"))
+    tasks = [asyncio.create_task(yard.ask(body=chat(f"{number}"))) for number in range(4)]
+    await until(lambda: gateway.deployment.pools["small"].waiting == 3)
+    gateway.deploy(load_policy(policy(other_port).replace("small", "fresh")))
+    await until(lambda: other.served == 3)
+    done = [task for task in tasks if task.done() or await _soon(task)]
+    assert {(await task).headers["x-stellwerk-pool"] for task in done} == {"fresh"}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _soon(task: asyncio.Task[object]) -> bool:
+    await asyncio.wait((task,), timeout=0.2)
+    return task.done()

@@ -111,7 +111,15 @@ class Gateway:
         exchange = Exchange(self, connection, request, dialect, self._number)
         connection.exchange = exchange
         self.active.add(exchange)
-        exchange.begin()
+        try:
+            exchange.begin()
+        except Exception as error:  # noqa: BLE001 - one broken request must not end a connection without a word
+            self._broken(error)
+            exchange.crash()
+
+    def _broken(self, error: BaseException) -> None:
+        self.log.event("internal_error", error=repr(error))
+        self.counters.refused["internal_error"] += 1
 
     async def _verified(self, connection: ServerConnection, request: Request, key: bytes) -> None:
         """A key that is seen for the first time has been shown: hash it, then go on."""
@@ -195,8 +203,7 @@ class Gateway:
     def _task_ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
-            self.log.event("internal_error", error=repr(task.exception()))
-            self.counters.refused["internal_error"] += 1
+            self._broken(task.exception() or RuntimeError())
 
     async def ask(self, question: Question) -> str:
         """What decide() asks outside this process (see decision.types.Ask)."""
@@ -290,6 +297,10 @@ class Gateway:
             close_idle(replica)
         self._watch_health()
         self._pump()
+        stay = set(map(id, self.deployment.pools.values()))
+        for exchange in list(self.active):
+            if exchange.phase == "queued" and id(exchange.pool) not in stay:
+                exchange.decide_anew()
         self.counters.reloads["accepted"] += 1
         self.last_reload_error = None
         self.log.event("policy", version=self.deployment.version, revision=plan.policy.revision)

@@ -112,8 +112,19 @@ class Exchange:
             api_key=request.caller,
             request_id=f"{gateway.run_id}{self.number:x}",
         )
+        self._decide()
+
+    def decide_anew(self) -> None:
+        """The pool in whose queue this waits is gone with a reload: go by the policy that is in service now."""
+        self._leave_queue()
+        self._deployment = self._gateway.deployment
+        self.deadline_s = 0.0
+        self._decide()
+
+    def _decide(self) -> None:
+        deployment = self._deployment
         if deployment.policy.needs.judge:
-            gateway.spawn(self._decide_with_judge())
+            self._gateway.spawn(self._decide_with_judge())
             return
         try:
             decision = decide(deployment.policy, self._view, deployment.snapshot())
@@ -301,7 +312,7 @@ class Exchange:
     def broke_off(self, code: str, message: str, *, abort: bool) -> None:
         """The answer broke after a part of it had been passed on."""
         assert self.replica is not None
-        if code != "shutdown":
+        if code not in ("shutdown", "internal_error"):
             self._gateway.fault(self.replica, message)
         self._give_slot_back(None)
         self._finish(502, code, monotonic(), abort=abort)
@@ -389,6 +400,17 @@ class Exchange:
             self._fail(Failure(504, "timeout", f"The engine {self.engine} failed: {what}.", fault=fault))
         else:
             self._answer_error(Failure(504, "timeout", f"The request failed: {what}."))
+
+    def crash(self) -> None:
+        """Something here is broken. The client gets an error, the engine is let go."""
+        message = "The gateway has failed at this request. Its log says how."
+        if self._relay is not None and self._relay.passing:
+            self._relay.break_off("internal_error", message)
+        elif self.phase != "done":
+            self._leave_queue()
+            self._cut()
+            self._give_slot_back(None)
+            self._answer_error(Failure(500, "internal_error", message))
 
     def stop(self) -> None:
         """The gateway shuts down and cannot wait any longer."""

@@ -50,11 +50,11 @@ class Relay:
 
     def pause(self) -> None:
         if self._upstream is not None:
-            self._upstream.transport.pause_reading()
+            self._upstream.pause()
 
     def resume(self) -> None:
         if self._upstream is not None:
-            self._upstream.transport.resume_reading()
+            self._upstream.resume()
 
     # --- what the engine says -------------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ class Caller(ResponseSink, Protocol):
 class UpstreamConnection(asyncio.Protocol):
     """One connection to a replica. At most one request at a time."""
 
-    __slots__ = ("_answered", "_caller", "_reader", "idle_since_s", "lost", "replica", "reused", "transport")
+    __slots__ = ("_answered", "_caller", "_paused", "_reader", "idle_since_s", "lost", "replica", "reused", "transport")
 
     transport: asyncio.Transport
 
@@ -34,6 +34,7 @@ class UpstreamConnection(asyncio.Protocol):
         self._reader = ResponseReader(replica.heads)
         self._caller: Caller | None = None
         self._answered = False
+        self._paused = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)  # uvloop has a class of its own
@@ -73,10 +74,22 @@ class UpstreamConnection(asyncio.Protocol):
             self.transport.write(head)
             self.transport.write(body)
 
+    def pause(self) -> None:
+        """Take nothing more from the engine for the time being."""
+        if not self._paused and not self.lost:
+            self._paused = True
+            self.transport.pause_reading()
+
+    def resume(self) -> None:
+        if self._paused and not self.lost:
+            self._paused = False
+            self.transport.resume_reading()
+
     def release(self, now_s: float, *, reusable: bool) -> None:
         """The answer has been read to its end: keep the connection for the next request, or close it."""
         self._caller = None
         self._reader.sink = None
+        self.resume()  # the client may have paused it with the very last bytes
         if reusable and not self.lost and self.replica.state in ("up", "trial"):
             self.reused = True
             self.idle_since_s = now_s

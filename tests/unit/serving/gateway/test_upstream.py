@@ -1,0 +1,112 @@
+"""Connections to engines: what is put back into the pool can be used again."""
+
+from __future__ import annotations
+
+from stellwerk.serving.gateway.address import Address
+from stellwerk.serving.gateway.http.response import ResponseHead
+from stellwerk.serving.gateway.replica import Replica
+from stellwerk.serving.gateway.upstream import UpstreamConnection, close_idle, take_idle
+from stellwerk.serving.policy.model import Health
+
+
+class Transport:
+    def __init__(self) -> None:
+        self.reading = True
+        self.closed = False
+        self.written = b""
+
+    def pause_reading(self) -> None:
+        self.reading = False
+
+    def resume_reading(self) -> None:
+        self.reading = True
+
+    def write(self, data: bytes) -> None:
+        self.written += data
+
+    def close(self) -> None:
+        self.closed = True
+
+    abort = close
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+
+class Caller:
+    def __init__(self, upstream: UpstreamConnection) -> None:
+        self.upstream = upstream
+        self.ends = 0
+        self.lost: list[str] = []
+
+    def response_head(self, head: ResponseHead, length: int | None) -> None:
+        return None
+
+    def response_data(self, payload: bytes, raw: bytes | None) -> None:
+        self.upstream.pause()  # the client takes no more, with the very last bytes
+
+    def response_whole(self, head: ResponseHead, body: bytes, reusable: bool) -> None:
+        self.response_end(reusable)
+
+    def response_end(self, reusable: bool) -> None:
+        self.ends += 1
+        self.upstream.release(0.0, reusable=reusable)
+
+    def upstream_lost(self, reason: str, *, answered: bool, reused: bool) -> None:
+        self.lost.append(reason)
+
+
+def made() -> tuple[UpstreamConnection, Transport, Replica]:
+    replica = Replica("a", Address("h", 1, None, None, b"/v1", b""), 4, Health())
+    upstream, transport = UpstreamConnection(replica), Transport()
+    upstream.connection_made(transport)  # type: ignore[arg-type]
+    return upstream, transport, replica
+
+
+ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"
+
+
+def test_a_connection_that_was_paused_at_the_end_reads_again_in_the_pool() -> None:
+    upstream, transport, replica = made()
+    caller = Caller(upstream)
+    upstream.send(caller, b"head", b"body")
+    upstream.data_received(ANSWER)
+    assert caller.ends == 1
+    assert transport.reading
+    assert take_idle(replica) is upstream
+
+
+def test_bytes_on_an_idle_connection_end_it() -> None:
+    upstream, transport, replica = made()
+    upstream.send(Caller(upstream), b"head", b"body")
+    upstream.data_received(ANSWER)
+    upstream.data_received(b"HTTP/1.1 200 OK\r\n\r\n")
+    assert transport.closed
+    assert take_idle(replica) is None
+
+
+def test_rubbish_is_told_to_the_caller_once() -> None:
+    upstream, transport, _ = made()
+    caller = Caller(upstream)
+    upstream.send(caller, b"head", b"body")
+    upstream.data_received(b"\x00\x01\r\n\r\n")
+    upstream.connection_lost(None)
+    assert len(caller.lost) == 1
+    assert "not HTTP" in caller.lost[0]
+    assert transport.closed
+
+
+def test_idle_connections_are_closed_by_age_and_a_draining_replica_keeps_none() -> None:
+    upstream, transport, replica = made()
+    upstream.send(Caller(upstream), b"head", b"body")
+    upstream.data_received(ANSWER)
+    close_idle(replica, before_s=-1.0)
+    assert not transport.closed
+    close_idle(replica)
+    assert transport.closed
+    other, other_transport, draining = made()
+    other.send(Caller(other), b"head", b"body")
+    draining.drain()
+    other.data_received(ANSWER)
+    assert other_transport.closed
+    assert draining.idle == []
