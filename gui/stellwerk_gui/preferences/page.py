@@ -15,13 +15,6 @@ from stellwerk_gui.widgets.controls import Button, Combo, Segments, frame, hbox,
 
 SCALES = (1.0, 1.25, 1.5, 1.75, 2.0)
 RATES = (1.0, 2.0, 5.0, 10.0)
-KEYS = (
-    ("Ctrl+1 … Ctrl+3", "Cluster, Set up, Monitor"),
-    ("Ctrl+K", "Every action by name"),
-    ("Arrows, Enter, Esc", "Walk over the map, open a node, close it"),
-    ("Space", "Pause or live (Monitor)"),
-    ("1, 2, 3", "The three doors (Start)"),
-)
 
 
 class SettingsPage(Page):
@@ -105,8 +98,14 @@ class SettingsPage(Page):
 
     def _keys(self) -> None:
         box = vbox(self._card(self.tr("Keys")), margins=(16, 12, 16, 12), spacing=8)
-        for keys, text in KEYS:
+        for keys, text in (
+            ("Ctrl+1, Ctrl+2, …", self.tr("The pages, from the top")),
+            ("Ctrl+K", self.tr("Every action by name")),
+            (self.tr("Arrows, Enter, Esc"), self.tr("Walk over the map, open a node, close it")),
+            (self.tr("Space"), self.tr("Pause or live (Monitor)")),
+            ("1, 2, 3", self.tr("The three doors (Start)")),
+        ):
             row = hbox(spacing=12)
-            row.addWidget(label(self.tr(text)), 1)
+            row.addWidget(label(text), 1)
             row.addWidget(label(keys, "key"))
             box.addLayout(row)
