@@ -67,6 +67,7 @@ class Application(QObject):
         self._pages_built = True
         from stellwerk_gui.cluster.page import ClusterPage
         from stellwerk_gui.logs.page import LogsPage
+        from stellwerk_gui.measure.page import MeasurePage
         from stellwerk_gui.monitor.page import MonitorPage
         from stellwerk_gui.preferences.page import SettingsPage
         from stellwerk_gui.prompts import GuiPrompts
@@ -81,12 +82,14 @@ class Application(QObject):
         self.cluster_page = ClusterPage(self.controller)
         self.setup_page = SetupPage(self.controller)
         self.monitor_page = MonitorPage(self.controller)
+        self.measure_page = MeasurePage(self.controller)
         self.logs_page = LogsPage(self.ring)
         self.settings_page = SettingsPage(self.settings, self.store.base)
         for key, page in (
             ("cluster", self.cluster_page),
             ("setup", self.setup_page),
             ("monitor", self.monitor_page),
+            ("measure", self.measure_page),
             ("logs", self.logs_page),
             ("settings", self.settings_page),
         ):
@@ -389,6 +392,7 @@ def _entries(owner: QObject) -> list[PageEntry]:
         PageEntry("cluster", owner.tr("Cluster"), "cluster"),
         PageEntry("setup", owner.tr("Set up"), "plug-upright"),
         PageEntry("monitor", owner.tr("Monitor"), "activity"),
+        PageEntry("measure", owner.tr("Measure"), "gauge"),
         PageEntry("logs", owner.tr("Logs"), "align-left", bottom=True),
         PageEntry("settings", owner.tr("Settings"), "adjustments-horizontal", bottom=True),
     ]

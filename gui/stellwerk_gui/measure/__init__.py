@@ -1,0 +1,1 @@
+"""*Measure*: collectives by size and ranks, on this computer or on the open cluster."""
