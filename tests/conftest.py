@@ -79,3 +79,36 @@ def remove_test_home() -> Iterator[None]:
     import shutil
 
     shutil.rmtree(_HOME, ignore_errors=True)
+
+
+# A skip for one of these reasons leaves nothing unproven that could have been proven here.
+OPTIONAL_SKIPS = ("NetworkManager is not installed",)
+
+
+def _not_run(session: pytest.Session) -> list[str]:
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None:
+        return []
+    found = []
+    for report in reporter.stats.get("skipped", []):
+        reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
+        if not any(optional in reason for optional in OPTIONAL_SKIPS):
+            found.append(f"{report.nodeid}: {reason.removeprefix('Skipped: ')}")
+    return found
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """As root everything can be installed: a part that could not run is a failure. For others it is said."""
+    if os.geteuid() == 0 and exitstatus == 0 and _not_run(session):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    session = getattr(terminalreporter, "_session", None)
+    left_out = _not_run(session) if session is not None else []
+    if left_out:
+        word = "must run as root, and did not" if os.geteuid() == 0 else "not run"
+        terminalreporter.section(f"{len(left_out)} {word}")
+        for line in left_out:
+            terminalreporter.write_line(line)
