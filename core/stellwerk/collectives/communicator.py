@@ -24,10 +24,10 @@ from typing import Any
 from stellwerk.collectives.algorithms import Call
 from stellwerk.collectives.buffers import Buffer, buffer_of
 from stellwerk.collectives.connecting import Connected, Connector, Options
-from stellwerk.collectives.control import Control, PeerState
+from stellwerk.collectives.control import Control
 from stellwerk.collectives.dispatch import Dispatch
-from stellwerk.collectives.engine import ABORTED, AGAIN, CLOSED, DONE, MISMATCH, Engine
-from stellwerk.collectives.errors import Aborted, CallMismatch, CollectiveError, PeerLost, SetupFailed
+from stellwerk.collectives.engine import DONE, Engine
+from stellwerk.collectives.errors import Aborted, CollectiveError, SetupFailed
 from stellwerk.collectives.handshake import local_token
 from stellwerk.collectives.kinds import Algorithm, DataType, Operation, ReduceOp, Transport, by_name
 from stellwerk.collectives.pairwise import Lane, open_lanes
@@ -39,10 +39,10 @@ from stellwerk.collectives.rendezvous import (
     parse_address,
 )
 from stellwerk.collectives.report import Report
+from stellwerk.collectives.waiting import Waiting
 from stellwerk.collectives.work import Sequencer, Work
 
 PLANS_MAX = 512
-ASK_BEFORE_S = 1.0  # so long before the time-out the peers are asked what they are doing
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Communicator:
         self._lanes: dict[int, Lane] = open_lanes(rank, connected.lanes, connected.control, timeout_s)
         self._sequencer = Sequencer(f"stellwerk-calls-{rank}")
         self._plans: dict[tuple[Any, ...], Any] = {}
-        self._blocked_since: float | None = None
+        self._waiting = Waiting(rank, self.world_size, self._engine, self._control, timeout_s)
         self._closed = False
         self._close_lock = threading.Lock()
         self._subgroups: dict[tuple[int, ...], int] = {}
@@ -177,7 +177,7 @@ class Communicator:
             if self._closed:
                 return
             self._closed = True
-        if self._blocked_since is not None and self._control.fatal is None:
+        if self._waiting.blocked_since is not None and self._control.fatal is None:
             self._control.give_up(Aborted("the communicator was closed during a call"))
         self._sequencer_end()
         self._finalizer()
@@ -200,7 +200,7 @@ class Communicator:
         """The state now; never blocks."""
         engine = self._engine.health()
         fatal = self._control.fatal
-        since = self._blocked_since
+        since = self._waiting.blocked_since
         if self._closed:
             state = "closed"
         elif fatal is not None:
@@ -394,7 +394,7 @@ class Communicator:
             try:
                 status = self._engine.execute(plan, source.address, target.address)
                 if status != DONE:
-                    self._go_on(status, operation)
+                    self._waiting.go_on(status, operation)
             except CollectiveError:
                 raise
             except BaseException:
@@ -408,7 +408,7 @@ class Communicator:
             keep = (source, target)  # until the call has ended
             status = self._engine.execute(plan, keep[0].address, keep[1].address)
             if status != DONE:
-                self._go_on(status, operation)
+                self._waiting.go_on(status, operation)
 
         work = self._sequencer.submit(task)
         if async_op:
@@ -449,7 +449,7 @@ class Communicator:
         key = (Operation.ALL_REDUCE, source.elements, source.dtype, op, algorithm, 0, (), ())
         plan = self._plan(key, source)
         execute = self._engine.bind(plan, source.address, target.address)
-        enter, leave, go_on = self._sequencer.enter, self._sequencer.leave, self._go_on
+        enter, leave, go_on = self._sequencer.enter, self._sequencer.leave, self._waiting.go_on
 
         def run() -> None:
             if self._closed or not enter():
@@ -474,72 +474,6 @@ class Communicator:
             raise self._control.fatal
         if self._closed:
             raise Aborted("the communicator is closed")
-
-    # ---- waiting and failing -------------------------------------------------------------
-
-    def _go_on(self, status: int, operation: Operation) -> None:
-        """A call that did not end in its first time slice: wait on, by the clock."""
-        started = time.monotonic()
-        self._blocked_since = started
-        asked = False
-        slices_on_gone = 0
-        try:
-            while status == AGAIN:
-                waited = time.monotonic() - started
-                waiting_on = self._engine.health().waiting_on
-                if not asked and waited >= max(self.timeout_s - ASK_BEFORE_S, self.timeout_s / 2):
-                    self._control.ask_all()
-                    asked = True
-                if waited >= self.timeout_s:
-                    raise self._control.give_up(self._who_stalls(operation, waiting_on))
-                slices_on_gone = slices_on_gone + 1 if self._control.is_gone(waiting_on) else 0
-                if slices_on_gone > 3:  # what it sent before it left has arrived by now
-                    raise self._control.give_up(self._lost(waiting_on, "it closed the communicator"))
-                status = self._engine.resume()
-        finally:
-            self._blocked_since = None
-        if status != DONE:
-            raise self._explain(status)
-
-    def _lost(self, peer: int, why: str) -> PeerLost:
-        return PeerLost(peer, self._control.hosts[peer], why)
-
-    def _explain(self, status: int) -> CollectiveError:
-        failure = self._engine.failure()
-        if status == ABORTED:
-            return self._control.verdict() or Aborted("the communicator was aborted")
-        if status == MISMATCH:
-            return self._control.give_up(CallMismatch(self.rank, failure.text))
-        if status == CLOSED and failure.peer >= 0:
-            # The peer may have said why, or named somebody else, on the control channel.
-            verdict = self._control.verdict()
-            why = "it closed the communicator" if self._control.is_gone(failure.peer) else failure.text
-            return verdict or self._control.give_up(self._lost(failure.peer, why))
-        if failure.peer >= 0:
-            return self._control.give_up(self._lost(failure.peer, failure.text))
-        return self._control.give_up(Aborted(failure.text))
-
-    def _who_stalls(self, operation: Operation, waiting_on: int) -> CollectiveError:
-        """Name the rank that holds everybody up: who does not answer, else the end of the chain of waiting ranks."""
-        answers = self._control.answers()
-        limit, name = f"{self.timeout_s:g} s", operation.name.lower()
-        silent = [p for p in range(self.world_size) if p != self.rank and p not in answers]
-        if silent:
-            peer = waiting_on if waiting_on in silent else silent[0]
-            return self._lost(peer, f"it has not answered; {name} waited {limit} (stopped, hung, or cut off)")
-        mine = self._engine.health().calls
-        seen = {self.rank}
-        peer = waiting_on
-        while peer >= 0 and peer not in seen:
-            seen.add(peer)
-            state: PeerState = answers[peer]
-            if state.calls < mine or state.waiting_on < 0:
-                calls = f"its {state.calls} calls" if state.calls < mine else "this call"
-                why = f"it is alive but did not come on in {calls} while {name} #{mine} waited {limit}"
-                return self._lost(peer, why)
-            peer = state.waiting_on
-        blamed = waiting_on if waiting_on >= 0 else next(iter(answers), self.rank)
-        return self._lost(blamed, f"it did not send its part of {name} #{mine} within {limit}")
 
 
 def _shut_down(control: Control, engine: Engine, lanes: list[Lane]) -> None:
