@@ -111,6 +111,15 @@ def install() -> None:
     (RIVALS / ".gitignore").write_text("*\n")
 
 
+def rival_bin(name: str) -> Path | None:
+    """Where a rival is installed: in an environment of its own, or in the one that `make bench-deps` shares."""
+    marks = {"switchyard": "lib/python3*/site-packages/switchyard_rust", "litellm": "bin/litellm"}
+    for place in (RIVALS / name, RIVALS):
+        if any(place.glob(marks[name])):
+            return place / "bin"
+    return None
+
+
 # --- processes ------------------------------------------------------------------------------------------------------
 
 
@@ -176,8 +185,8 @@ def start_all(stack: ExitStack, place: Path, only: list[str]) -> tuple[str, list
     for name, maker in makers.items():
         if only and name not in only:
             continue
-        if name in PACKAGES and not (RIVALS / name).exists():
-            print(f"{name} is not installed (--install); left out", file=sys.stderr)
+        if name in PACKAGES and rival_bin(name) is None:
+            print(f"{name} is not installed (make bench-deps); left out", file=sys.stderr)
             continue
         port = free_port()
         command, environment = maker(port)
@@ -199,13 +208,13 @@ def _stellwerk(program: str, place: Path, engine: str, port: int) -> tuple[list[
 def _switchyard(place: Path, engine: str, port: int) -> tuple[list[str], dict[str, str]]:
     (place / "routes.toml").write_text(ROUTES.format(engine=engine))
     (place / "serve.py").write_text(SWITCHYARD)
-    python = str(RIVALS / "switchyard" / "bin" / "python")
+    python = str((rival_bin("switchyard") or RIVALS) / "python")
     return [python, str(place / "serve.py"), str(place / "routes.toml"), str(port)], {"RUST_LOG": "error"}
 
 
 def _litellm(place: Path, engine: str, port: int) -> tuple[list[str], dict[str, str]]:
     (place / "litellm.yaml").write_text(LITELLM.format(engine=engine))
-    program = str(RIVALS / "litellm" / "bin" / "litellm")
+    program = str((rival_bin("litellm") or RIVALS) / "litellm")
     command = [program, "--config", str(place / "litellm.yaml"), "--port", str(port), "--host", "127.0.0.1"]
     # Without keys, as the others run here: on loopback, for the length of the benchmark.
     keyless = {"LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY": "true"}

@@ -99,3 +99,31 @@ steps:
     assert len(gateway.deployment.shares.recent()["ask"]) == 22
     explained = (await yard.ask("/stellwerk/explain", chat(hard))).json()
     assert explained["scores"][0]["features"]
+
+
+def with_algorithm(small: int, large: int, options: str) -> str:
+    return f"""version: 1
+models: {{auto: draw}}
+pools:
+  small: {{model: tiny, replicas: [{{url: "http://127.0.0.1:{small}/v1"}}]}}
+  large: {{model: tiny, replicas: [{{url: "http://127.0.0.1:{large}/v1"}}]}}
+steps:
+  draw: {{switchyard: random, to: {{a: small, b: large}}, options: {options}, on_error: a}}
+"""
+
+
+async def test_an_algorithm_of_switchyard_decides_where_it_is_installed(yard: Yard) -> None:
+    pytest.importorskip("switchyard")
+    _, small = await yard.engine()
+    _, large = await yard.engine()
+    await yard.gateway(with_algorithm(small, large, "{weights: [0, 1], seed: 5}"))
+    for _ in range(3):
+        assert (await yard.ask()).headers["x-stellwerk-pool"] == "large"
+
+
+async def test_without_switchyard_its_steps_fall_back(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stellwerk.serving.decision.switchyard.installed", lambda: False)
+    _, small = await yard.engine()
+    _, large = await yard.engine()
+    await yard.gateway(with_algorithm(small, large, "{weights: [0, 1]}"))
+    assert (await yard.ask()).headers["x-stellwerk-pool"] == "small"
