@@ -106,14 +106,19 @@ class Controller(ClusterController):
     async def _run_apply(self, session: Any, plan: Plan, prompts: Any, report: Callable[[Any], None]) -> Any:
         from stellwerk.setup.apply import Apply, Resume, unfinished_plans
 
-        for left in unfinished_plans(session.folder.journal):
-            await Resume(left, session.links, session.folder.journal, report).run()
-        await session.unlock_sudo(prompts)
-        self._apply = Apply(plan, session.links, session.folder.journal, report)
+        await session.hold()
         try:
+            # Root first: a machine whose agent or guard died needs it to end what was left open.
+            await session.unlock_sudo(prompts)
+            for left in unfinished_plans(session.folder.journal):
+                ended = await Resume(left, session.links, session.folder.journal, report).run()
+                if not ended.consistent:
+                    return ended
+            self._apply = Apply(plan, session.links, session.folder.journal, report)
             return await self._apply.run()
         finally:
             await session.forget_sudo()
+            await session.let_go()
 
     def cancel_apply(self) -> None:
         """Roll back; after the decision it changes nothing."""

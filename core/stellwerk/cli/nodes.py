@@ -206,6 +206,7 @@ async def _restore(session: Any, names: Sequence[str], prompts: TerminalPrompts)
 
     if await connected(session):
         return ERROR
+    await session.hold()
     await session.unlock_sudo(prompts, names)
     plan = build_leave_plan(session.cluster, await take_look(session), names)
     if plan.empty:
