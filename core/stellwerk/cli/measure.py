@@ -91,9 +91,10 @@ def collectives(
         from stellwerk.cli.measure_cluster import measure_cluster
         from stellwerk.measure.cluster import ClusterPlan
 
-        given = context.get_parameter_source("ranks") is not click.core.ParameterSource.DEFAULT
-        wanted = [word for word in transports if word != "shm"] or ["tcp"]  # machines have no common memory
-        on_cluster = ClusterPlan(ranks if given else (), sizes, algorithms, wanted[0], rounds, seconds, tuning_file)
+        default = click.core.ParameterSource.DEFAULT
+        counts = () if context.get_parameter_source("ranks") is default else ranks
+        transport = "auto" if context.get_parameter_source("transports") is default else transports[0]
+        on_cluster = ClusterPlan(counts, sizes, algorithms, transport, rounds, seconds, tuning_file)
         return measure_cluster(cluster or None, on_cluster, tune, json_file, csv_file)
     from rich.console import Console
     from rich.progress import Progress as Bar
@@ -104,6 +105,8 @@ def collectives(
 
     to_stdout = str(json_file) == "-"
     console = Console(stderr=to_stdout)
+    if not console.is_terminal:
+        console = Console(stderr=to_stdout, width=180)  # a file or a pipe: wrapped tables would be of no use
     try:
         plan = benchmark.Plan(
             ranks=ranks,

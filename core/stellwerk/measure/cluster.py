@@ -17,7 +17,7 @@ from stellwerk.collectives.kinds import Topology as Joined
 from stellwerk.fabric import environments
 from stellwerk.fabric.members import Member
 from stellwerk.measure.cluster_jobs import Crew, RankJobs, together
-from stellwerk.measure.cluster_places import Place, find_places, joined, sensible_ranks
+from stellwerk.measure.cluster_places import Place, find_places, find_rails, joined, sensible_ranks
 from stellwerk.measure.collectives import ALGORITHMS, Cell, Contender, Plan, Progress, Result
 from stellwerk.model.errors import BadInput
 from stellwerk.model.fabric import Topology, TopologyKind
@@ -59,7 +59,7 @@ class ClusterPlan:
     ranks: tuple[int, ...] = ()
     sizes: tuple[int, ...] = tuple(1 << p for p in range(10, 25, 2))
     algorithms: tuple[str, ...] = ALGORITHMS
-    transport: str = "tcp"
+    transport: str = "auto"  # RDMA where all ranks have devices in common, else TCP
     rounds: int = 3
     seconds_per_cell: float = 0.15
     tuning: Path | None = None  # the cluster's table; `store_tuning` writes there
@@ -224,7 +224,12 @@ class ClusterBench:
                 _collect(said, message)
                 self._tell(f"{ranks} ranks")
 
-        jobs = RankJobs(crew, plan.transport, shape, read_tuning(plan.tuning), take)
+        look = self._look
+        rails = find_rails(look.members, look.topology, self._kind, [place.node for place in crew.places])
+        transport = plan.transport
+        if transport == "auto":  # the ranks' own `auto` would share memory where machines are simulated on one host
+            transport = "verbs" if rails else "tcp"
+        jobs = RankJobs(crew, transport, shape, read_tuning(plan.tuning), take, rails)
         chosen = self._algorithms(ranks)
         work: dict[str, Any] = {
             "sizes": list(plan.sizes),

@@ -8,6 +8,7 @@ import json
 import secrets
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from stellwerk.collectives.kinds import Topology as Joined
@@ -44,6 +45,7 @@ class RankConfig:
     topology: str
     tuning: dict[str, Any]
     plan: dict[str, Any]
+    rails: tuple[str, ...] = ()  # RDMA devices of this node, half A first
     timeout_s: float = RANK_TIMEOUT_S
     setup_timeout_s: float = SETUP_S
 
@@ -72,8 +74,16 @@ class RankFailed(StellwerkError):
 class RankJobs:
     """One run of all ranks. Use `run`, once."""
 
-    def __init__(self, crew: Crew, transport: str, topology: Joined, tuning: dict[str, Any], on_line: OnLine) -> None:
-        self._crew, self._on_line = crew, on_line
+    def __init__(
+        self,
+        crew: Crew,
+        transport: str,
+        topology: Joined,
+        tuning: dict[str, Any],
+        on_line: OnLine,
+        rails: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+    ) -> None:
+        self._crew, self._on_line, self._rails = crew, on_line, rails
         self._transport, self._topology, self._tuning = transport, topology, tuning
         self._token = secrets.token_hex(32)
         self.name = f"collectives-{secrets.token_hex(4)}"
@@ -123,6 +133,7 @@ class RankJobs:
             topology=self._topology.value,
             tuning=self._tuning,
             plan=plan,
+            rails=self._rails.get(place.node, ()),
         )
 
     async def _start(self, rank: int, plan: dict[str, Any], rendezvous: str | None, deadline_s: float) -> str:

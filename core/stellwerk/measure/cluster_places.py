@@ -57,6 +57,23 @@ def find_places(members: Sequence[Member], topology: Topology, kind: TopologyKin
     return tuple(places[name] for name in order)
 
 
+def find_rails(
+    members: Sequence[Member], topology: Topology, kind: TopologyKind, nodes: Sequence[str]
+) -> dict[str, tuple[str, ...]]:
+    """The RDMA devices by which all of `nodes` reach each other directly, half A first; empty where there are none.
+
+    On rings and chains every cable has devices of its own, so only two neighbours have such.
+    """
+    found: dict[str, list[str]] = {node: [] for node in nodes}
+    for segment in find_segments(members, topology, kind):
+        at = {half.member.name: half.half.rdma for half in segment.halves}
+        devices = {node: device.name for node in nodes if (device := at.get(node)) is not None}
+        if len(devices) == len(nodes):
+            for node, name in devices.items():
+                found[node].append(name)
+    return {node: tuple(devices) for node, devices in found.items() if devices}
+
+
 def joined(kind: TopologyKind, ranks: int, machines: int) -> Joined:
     """How the first `ranks` of `machines` are joined, as far as the choice of an algorithm depends on it."""
     if ranks <= 2 or kind in (TopologyKind.PAIR, TopologyKind.SWITCH):

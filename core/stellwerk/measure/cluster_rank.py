@@ -112,6 +112,7 @@ def connect(config: dict[str, Any], tuning: Path) -> Communicator:
         addresses={int(peer): address for peer, address in config["addresses"].items()},
         topology=Topology(config["topology"]),
         tuning=tuning,
+        rails=tuple(config["rails"]),
         dial=lambda address: dial.get(address, address),
     )
     listener: Listeners | None = None

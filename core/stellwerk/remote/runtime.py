@@ -116,7 +116,7 @@ def prebuild(machines: Sequence[str] = MACHINES, folder: Path | None = None) -> 
         if not target.is_file() or build.source_digest().encode() not in target.read_bytes():
             compiler = [sys.executable, "-m", "ziglang", "cc", "-target", f"{machine}-linux-gnu.{GLIBC}"]
             try:
-                build.compile_library(target, compiler, ["-s"])
+                build.cross_compile(target, compiler)
             except (RuntimeError, OSError) as error:
                 raise StellwerkError(f"the C library for {machine} could not be compiled", why=str(error)) from error
         made.append(target)

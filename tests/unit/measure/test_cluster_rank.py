@@ -82,7 +82,8 @@ def config(rank: int, token: str, rendezvous: str | None, **more: Any) -> dict[s
         "addresses": {str(1 - rank): f"10.9.9.{rank + 1}"},
         "dial": {"10.9.9.1": "127.0.0.1", "10.9.9.2": "127.0.0.2"},
         "rendezvous": rendezvous, "transport": "tcp", "topology": "mesh",
-        "tuning": {"format": 1, "tables": {}}, "plan": PLAN, "timeout_s": 20.0, "setup_timeout_s": 30.0, **more,
+        "tuning": {"format": 1, "tables": {}}, "plan": PLAN, "rails": [],
+        "timeout_s": 20.0, "setup_timeout_s": 30.0, **more,
     }  # fmt: skip
 
 
