@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import json
+import os
+import signal
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -17,6 +20,7 @@ from rich.table import Table
 
 from stellwerk.model.errors import Cancelled, StellwerkError
 from stellwerk.model.redact import redact
+from stellwerk.setup.files import write_atomic
 from stellwerk.wire import to_wire
 
 DONE, FINDINGS, ERROR = 0, 1, 2
@@ -40,19 +44,56 @@ def command(function: Callable[P, Coroutine[Any, Any, int | None]]) -> Callable[
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
-            code = asyncio.run(function(*args, **kwargs))
+            code = asyncio.run(_until_told(function(*args, **kwargs)))
         except Cancelled as error:
             err.print(f"[yellow]Cancelled.[/] {plain(error)}")
             code = ERROR
         except StellwerkError as error:
             show_error(error)
             code = ERROR
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, asyncio.CancelledError):
             err.print("[yellow]Cancelled.[/]")
+            code = ERROR
+        except (click.ClickException, click.Abort, click.exceptions.Exit, EOFError, BrokenPipeError):
+            raise  # click has its own words and exit codes for these
+        except OSError as error:
+            show_error(_of_this_computer(error))
+            code = ERROR
+        except Exception as error:
+            if os.environ.get("STELLWERK_DEBUG"):
+                raise
+            show_error(_own_mistake(error))
             code = ERROR
         sys.exit(code or DONE)
 
     return run
+
+
+async def _until_told(work: Coroutine[Any, Any, R]) -> R:
+    """Being told to end, or a closed terminal, is the same as Ctrl-C: what was begun is rolled back and cleaned up."""
+    task = asyncio.current_task()
+    assert task is not None, "runs as a task"
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        # nohup has it ignored, and that is to stay so.
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            with contextlib.suppress(NotImplementedError):  # a desktop without Unix signals
+                asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    return await work
+
+
+def _of_this_computer(error: OSError) -> StellwerkError:
+    what = f"{error.filename} cannot be used" if error.filename else "this computer refused something"
+    return StellwerkError(what, why=error.strerror or str(error), remedy="See to that file or folder, then try again")
+
+
+def _own_mistake(error: Exception) -> StellwerkError:
+    return StellwerkError(
+        "this is a mistake in Stellwerk itself",
+        why=f"{type(error).__name__}: {error}"[:300],
+        remedy="Run it again with STELLWERK_DEBUG=1 and report what it prints. A change that was not confirmed "
+        "goes back by itself",
+    )
 
 
 def show_error(error: StellwerkError) -> None:
@@ -65,13 +106,16 @@ def show_error(error: StellwerkError) -> None:
         err.print(f"  do    {plain(error.remedy)}")
 
 
-def write_json(path: str, data: Any) -> None:
-    """Dataclasses as JSON to a file, or to standard output for `-`."""
+def write_json(path: str, data: Any, *, private: bool = False) -> None:
+    """Dataclasses as JSON to a file, or to standard output for `-`. `private`: for the user's eyes alone."""
     text = json.dumps(redact(to_wire(data)), indent=2, ensure_ascii=False)
     if path == "-":
         click.echo(text)
         return
     target = Path(path)
+    if private:
+        write_atomic(target, (text + "\n").encode())
+        return
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(text + "\n", encoding="utf-8")
 

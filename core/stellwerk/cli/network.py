@@ -38,6 +38,9 @@ from stellwerk.wire import from_wire
 
 MAX_PLAN_BYTES = 16_000_000
 
+# Not infinite, not "nan": both are numbers to click.
+seconds_range = click.FloatRange(0.5, 60)
+
 topology_option = click.option(
     "--topology",
     type=click.Choice([k.value for k in TopologyKind if k not in (TopologyKind.UNKNOWN, TopologyKind.MIXED)]),
@@ -48,7 +51,9 @@ topology_option = click.option(
 @click.command()
 @cluster_option
 @topology_option
-@click.option("--seconds", default=3.0, show_default=True, help="How long the machines call each other.")
+@click.option(
+    "--seconds", type=seconds_range, default=3.0, show_default=True, help="How long the machines call each other."
+)
 @click.option("--bring-up", is_flag=True, help="Bring interfaces that are down up for the test, and put them back.")
 @json_option
 @password_option
@@ -204,6 +209,7 @@ def show_outcome(outcome: ApplyOutcome) -> int:
         out.print(f"{plain(node.node)}: {node.configuration} configuration {plain(node.why)}".rstrip())
     if outcome.applied:
         out.print("[green]Applied and confirmed on every machine.[/]")
+        out.print(f"To take it back: stellwerk undo {plain(outcome.plan_id)}", style="dim")
         return DONE
     if outcome.consistent:
         out.print(f"[red]Not applied.[/] Every machine is on its old configuration. {plain(outcome.why)}")
@@ -220,7 +226,8 @@ def show_outcome(outcome: ApplyOutcome) -> int:
 def read_plan(path: Path) -> Plan:
     """A plan that was written by `stellwerk plan --json`. Raises `BadInput`."""
     try:
-        return from_wire(Plan, json.loads(path.read_bytes()[:MAX_PLAN_BYTES]))
+        with path.open("rb") as stream:
+            return from_wire(Plan, json.loads(stream.read(MAX_PLAN_BYTES)))
     except (ValueError, RecursionError, OSError) as error:
         raise BadInput(
             f"{path} holds no plan", why=str(error), remedy="Write one with: stellwerk plan --json FILE"
@@ -298,24 +305,35 @@ async def apply(
                 return DONE
             outcome = await Apply(made, session.links, folder.journal, print_event, lease_s=lease_s).run()
             await session.forget_sudo()
+    code = show_outcome(outcome)
     if json_path:
         write_json(json_path, outcome)
-    return show_outcome(outcome)
+    return code
 
 
 @click.command()
-@click.argument("plan_id")
+@click.argument("plan_id", required=False)
 @cluster_option
+@click.option("--yes", is_flag=True, help="Do not ask.")
 @take_over_option
 @password_option
 @command
-async def undo(plan_id: str, cluster_name: str | None, take_over: bool, password_file: Any) -> int:
-    """Take back a confirmed plan on all its machines."""
+async def undo(plan_id: str | None, cluster_name: str | None, yes: bool, take_over: bool, password_file: Any) -> int:
+    """Take back a confirmed plan on all its machines: the newest, or PLAN_ID."""
     from stellwerk.setup.session import ClusterSession
-    from stellwerk.setup.undo import undo_plan
+    from stellwerk.setup.undo import applied_plans, undo_plan
 
     folder = ClusterStore().find(cluster_name)
     with folder.lock():
+        if plan_id is None:
+            plans = applied_plans(folder.journal)
+            if not plans:
+                raise BadInput("nothing was applied that could be taken back", remedy="See `stellwerk plan`")
+            plan_id = plans[0].plan_id
+            out.print(f"The newest applied plan is {plain(plan_id)}:")
+            show_plan(plans[0])
+            if not yes and not click.confirm("Take this back?"):
+                return DONE
         async with ClusterSession.open(folder) as session:
             if await connected(session):
                 raise ConnectionFailed(

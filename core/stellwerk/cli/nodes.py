@@ -28,6 +28,7 @@ from stellwerk.cli.prompting import TerminalPrompts, accept_option, password_opt
 from stellwerk.model.errors import StellwerkError
 from stellwerk.model.facts import NodeFacts
 from stellwerk.model.units import gibibytes_from_kb, link_speed
+from stellwerk.remote import LinkState
 from stellwerk.setup.store import ClusterFolder, ClusterStore
 
 
@@ -82,7 +83,7 @@ async def pair(
     prompts = TerminalPrompts(password_file=password_file, accept=frozenset(accept))
     with folder.lock():
         async with ClusterSession.open(folder) as session:
-            session.on_state(lambda node, state, why: err.print(f"{plain(node)}: {state.value}", style="dim"))
+            session.on_state(StateLines())
             names = [session.add(target).name for target in targets]
             results = await session.pair(prompts, names)
     for error in results.values():
@@ -94,6 +95,18 @@ async def pair(
     if json_path != "-":
         out.print(f"Ready: {plain(', '.join(good) or 'none')}   (cluster {plain(folder.path.name)})")
     return DONE if len(good) == len(results) else ERROR
+
+
+class StateLines:
+    """One line per change of a machine's state, not one per piece of an upload."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, str] = {}
+
+    def __call__(self, node: str, state: LinkState, why: str) -> None:
+        if state is not LinkState.CLOSED and self._last.get(node) != state.value:
+            self._last[node] = state.value
+            err.print(f"{plain(node)}: {state.value}", style="dim")
 
 
 def _folder_for(cluster_name: str | None, new_name: str | None) -> ClusterFolder:

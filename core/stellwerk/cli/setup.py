@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from stellwerk.setup.prove import prove
 from stellwerk.setup.session import ClusterSession
 from stellwerk.setup.store import ClusterFolder, ClusterStore
 
+DEFAULT_NAME = "cluster"
 SHAPES = [k.value for k in TopologyKind if k not in (TopologyKind.UNKNOWN, TopologyKind.MIXED)]
 
 
@@ -113,10 +114,11 @@ async def setup(
         else:
             config = Path.home() / ".ssh" / "config"
             targets = [parse_target(host, config if config.exists() else None) for host in hosts]
-        folder, _ = ClusterStore().create(name or ("virtual" if virtual else "cluster"))
-        # Nothing lasting belongs to machines that end with this command.
         if virtual is not None:
-            stack.callback(ClusterStore().remove, folder)
+            # Nothing lasting belongs to machines that end with this command: it goes with them, however that ends.
+            folder, _ = ClusterStore(Path(cluster.dir) / "desktop").create(name or "virtual")
+        else:
+            folder = folder_of(ClusterStore(), targets, name)
         identity = UserIdentity() if virtual is not None else None
         code = await _journey(journey, folder, targets, prompts, topology, mtu, yes, identity)
     if json_path:
@@ -125,6 +127,21 @@ async def setup(
         write_report(report_path, journey.verification)
         err.print(f"· report {report_path}", style="dim")
     return code
+
+
+def folder_of(store: ClusterStore, targets: Sequence[Target], name: str | None) -> ClusterFolder:
+    """The cluster that an earlier run began with these machines, so that this one goes on with it; else a new one."""
+    wanted = {(target.host, target.port) for target in targets}
+    for folder in store.all():
+        known = folder.load()
+        machines = {(node.host, node.port) for node in known.nodes}
+        if name not in (None, known.name) or not machines <= wanted:
+            continue
+        # An earlier run that paired nobody left an empty one.
+        if machines or known.name == (name or DEFAULT_NAME):
+            return folder
+    folder, _ = store.create(name or DEFAULT_NAME)
+    return folder
 
 
 @contextlib.asynccontextmanager
@@ -154,6 +171,7 @@ async def _journey(
             journey.cluster = folder.path.name
             journey.nodes = [session.add(target, target.name).name for target in targets]
             failed = [e for e in (await session.pair(prompts)).values() if e is not None]
+            journey.nodes = list(session.links)  # a bare address has taken the machine's own name
             for error in failed:
                 show_error(error)
             journey.step("paired")

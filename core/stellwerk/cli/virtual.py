@@ -56,7 +56,7 @@ async def up(nodes: int, topology: str, faults: tuple[str, ...], base_dir: Path 
         loop.add_signal_handler(number, stopped.set)
     async with VirtualCluster.start(nodes, topology, base_dir, wanted) as cluster:
         if json_path:
-            write_json(json_path, {"dir": str(cluster.dir), "topology": topology, "nodes": cluster.nodes})
+            write_json(json_path, {"dir": str(cluster.dir), "topology": topology, "nodes": cluster.nodes}, private=True)
         if json_path != "-":
             _show_nodes(cluster)
         await stopped.wait()

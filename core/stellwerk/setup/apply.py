@@ -497,7 +497,7 @@ def unfinished_plans(journal: Journal) -> list[Plan]:
     plans: list[Plan] = []
     for plan_id in journal.unfinished():
         begin = next(e for e in journal.of_plan(plan_id) if e.event == "begin")
-        plans.append(from_wire(Plan, begin.data["plan"]))
+        plans.append(journal.plan(begin))
     return plans
 
 

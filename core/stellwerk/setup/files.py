@@ -15,8 +15,8 @@ def write_atomic(path: Path, data: bytes, mode: int = 0o600) -> None:
 
     The new file is created with `mode` from the start, so that a secret is never readable for a moment.
     """
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
         raise _cannot_write(path, error) from error
@@ -35,8 +35,8 @@ def write_atomic(path: Path, data: bytes, mode: int = 0o600) -> None:
 
 def append_durable(path: Path, line: bytes) -> None:
     """Append one line and sync it; a torn line of an earlier crash is closed off first."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
     except OSError as error:
         raise _cannot_write(path, error) from error

@@ -9,7 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from stellwerk.model.errors import BadInput
+from stellwerk.model.plan import Plan
 from stellwerk.setup.files import append_durable
+from stellwerk.wire import WireError, from_wire
 
 MAX_LINE = 4_000_000
 
@@ -48,6 +51,18 @@ class Journal:
                 if entry is not None:
                     yield entry
 
+    def plan(self, begin: Entry) -> Plan:
+        """The plan that `begin` holds. Raises `BadInput`: what it changed cannot be told without it."""
+        try:
+            return from_wire(Plan, begin.data["plan"])
+        except (KeyError, WireError) as error:
+            raise BadInput(
+                f"{self.path}: plan {begin.plan_id} cannot be read",
+                why="what it changed, and whether it was decided, stands there alone",
+                remedy="Restore the file from a backup, or move it away: a machine that was not told to keep a change "
+                "goes back by itself",
+            ) from error
+
     def of_plan(self, plan_id: str) -> list[Entry]:
         return [entry for entry in self.entries() if entry.plan_id == plan_id]
 
@@ -67,6 +82,8 @@ def _parse(line: bytes) -> Entry | None:
         return None
     try:
         data = json.loads(line)
-        return Entry(data["event"], data["plan"], data["at"], data.get("node"), dict(data.get("data") or {}))
-    except (ValueError, KeyError, TypeError, RecursionError):
+        entry = Entry(data["event"], data["plan"], data["at"], data.get("node"), dict(data.get("data") or {}))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
+    words = (entry.event, entry.plan_id, entry.at, "" if entry.node is None else entry.node)
+    return entry if all(isinstance(word, str) for word in words) else None

@@ -7,21 +7,21 @@ from collections.abc import Mapping
 from stellwerk.model.errors import BadInput
 from stellwerk.model.plan import Plan
 from stellwerk.setup.apply import ApplyOutcome, Channel, OnEvent, Resume
-from stellwerk.setup.journal import Journal
-from stellwerk.wire import from_wire, to_wire
+from stellwerk.setup.journal import Entry, Journal
+from stellwerk.wire import to_wire
 
 
 def applied_plans(journal: Journal) -> list[Plan]:
     """Plans that ended applied and were not taken back since, newest first."""
     applied: dict[str, Plan] = {}
-    begun: dict[str, Plan] = {}
+    begun: dict[str, Entry] = {}
     for entry in journal.entries():
         if entry.event == "begin":
-            begun[entry.plan_id] = from_wire(Plan, entry.data["plan"])
+            begun[entry.plan_id] = entry
         elif entry.event == "end" and entry.plan_id in begun:
             applied.pop(entry.plan_id, None)
             if entry.data.get("applied"):
-                applied[entry.plan_id] = begun[entry.plan_id]
+                applied[entry.plan_id] = journal.plan(begun[entry.plan_id])
     return list(reversed(applied.values()))
 
 

@@ -7,14 +7,17 @@ import resource
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stellwerk.model.errors import BadInput, Busy, StellwerkError
+from stellwerk.setup.apply import unfinished_plans
 from stellwerk.setup.journal import Journal
 from stellwerk.setup.store import Cluster, ClusterFolder, ClusterStore, NodeEntry, parse_cluster, render_cluster
+from stellwerk.setup.undo import applied_plans
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1, max_size=12)
 NODES = st.builds(NodeEntry, name=NAMES, host=NAMES, port=st.integers(1, 65535), user=NAMES, number=st.integers(1, 8))
@@ -115,6 +118,52 @@ def test_unfinished_plans_are_found_after_a_crash(tmp_path: Path) -> None:
         for event in events:
             journal.write(event, plan)
     assert journal.unfinished() == ["p2"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"event":"begin","plan":[1],"at":"now"}',
+        b'{"event":{},"plan":"p","at":"now"}',
+        b'{"event":"begin","plan":"p","at":"now","node":[]}',
+        b'{"event":"begin","plan":"p","at":"now","data":7}',
+        b"null",
+        b"[]",
+        b"\xff\x00",
+    ],
+)
+def test_a_line_that_is_no_entry_is_skipped(line: bytes, tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal.jsonl")
+    journal.write("begin", "p1")
+    with journal.path.open("ab") as stream:
+        stream.write(line + b"\n")
+    assert [e.plan_id for e in journal.entries()] == ["p1"]
+    assert journal.unfinished() == ["p1"]
+
+
+@pytest.mark.parametrize("data", [{}, {"plan": {"bogus": 1}}, {"plan": None}])
+def test_an_open_plan_that_cannot_be_read_is_named_and_not_passed_over(data: dict[str, Any], tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal.jsonl")
+    journal.write("begin", "p1", **data)
+    before = journal.path.read_bytes()
+    with pytest.raises(BadInput, match="plan p1 cannot be read"):
+        unfinished_plans(journal)
+    assert journal.path.read_bytes() == before
+
+
+def test_a_plan_that_was_never_applied_need_not_be_readable_to_take_others_back(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal.jsonl")
+    journal.write("begin", "p1", plan={"bogus": 1})
+    journal.write("end", "p1", applied=False)
+    assert applied_plans(journal) == []
+
+
+def test_a_folder_that_cannot_be_made_is_a_clear_message(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StellwerkError, match="could not be saved on this computer"):
+        ClusterStore(tmp_path / "file").create("workshop")
+    with pytest.raises(StellwerkError, match="could not be saved on this computer"):
+        Journal(tmp_path / "file" / "journal.jsonl").write("begin", "p1")
 
 
 def test_files_with_secrets_are_for_the_user_only(tmp_path: Path) -> None:
