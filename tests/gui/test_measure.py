@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -41,6 +42,7 @@ def controller(qapp: QApplication, tmp_path: Path) -> Iterator[Controller]:
     yield made
     made.session = None
     bridge.stop()
+    gc.collect()  # here, in Qt's thread: what the next test's asyncio thread would free else
 
 
 @pytest.fixture

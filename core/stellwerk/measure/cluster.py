@@ -7,6 +7,7 @@ and pictures are the same. `session` and `look` are those of the wizard; here on
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -221,7 +222,7 @@ class ClusterBench:
 
         def take(rank: int, message: dict[str, Any]) -> None:
             if rank == 0:
-                _collect(said, message)
+                _collect(said, message, [place.node for place in crew.places])
                 self._tell(f"{ranks} ranks")
 
         look = self._look
@@ -251,17 +252,27 @@ class ClusterBench:
         self._on_progress(Progress(done, total, what))
 
 
-def _collect(said: _Collected, message: Mapping[str, Any]) -> None:
+def _collect(said: _Collected, message: Mapping[str, Any], nodes: Sequence[str]) -> None:
     if message["stellwerk"] == "ready":
         said.transport = str(message["transport"])
         said.notes += [str(line) for line in message["lines"]]
-        said.fallbacks += [str(line) for line in message["fallbacks"]]
+        said.fallbacks += [_with_names(str(line), nodes) for line in message["fallbacks"]]
     elif message["stellwerk"] == "cells":
         said.left_out = int(message["left_out"])
         for c in message["cells"]:
             name = f"{said.transport} {c['algorithm'] or 'auto'}"
             figures = float(c["median_us"]), float(c["p99_us"]), int(c["calls"]), int(c["wrong"])
             said.cells.append(Cell(name, said.ranks, int(c["size"]), *figures))
+
+
+def _with_names(line: str, nodes: Sequence[str]) -> str:
+    """`rank 1 (its own host name)` with the name that the machine has in this cluster."""
+
+    def named(found: re.Match[str]) -> str:
+        rank = int(found[1])
+        return f"rank {rank} ({nodes[rank]})" if rank < len(nodes) else found[0]
+
+    return re.sub(r"rank (\d+) \([^)]*\)", named, line)
 
 
 def _contender(name: str) -> Contender:

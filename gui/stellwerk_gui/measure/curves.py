@@ -75,7 +75,9 @@ class SizePlot(QWidget):
         for side in ("left", "bottom"):
             self.plot.getAxis(side).setStyle(tickLength=0, autoExpandTextSpace=False)
         column.addWidget(self.plot, 1)
+        self._items: list[pg.PlotDataItem] = []
         self.cross = pg.InfiniteLine(angle=90)
+        self.plot.addItem(self.cross, ignoreBounds=True)
         self.readout = Readout(self.plot.viewport())
         self.readout.COLUMNS = 1  # names are long here
         self.plot.viewport().setMouseTracking(True)
@@ -99,7 +101,6 @@ class SizePlot(QWidget):
     def _draw(self) -> None:
         t = theme.current()
         c = t.tokens
-        self.plot.clear()
         for side in ("left", "bottom"):
             axis = self.plot.getAxis(side)
             axis.setPen(pg.mkPen(None))
@@ -111,22 +112,28 @@ class SizePlot(QWidget):
         values = [value for curve in self._curves for value in curve.points.values() if value > 0]
         if values:
             self._axes(values)
-        for curve in self._curves:
-            at = [(size, value) for size, value in sorted(curve.points.items()) if value > 0]
-            style = Qt.PenStyle.DashLine if curve.series.dashed else Qt.PenStyle.SolidLine
-            self.plot.addItem(
-                pg.PlotDataItem(
-                    [math.log2(size) for size, _ in at],
-                    [math.log10(value) for _, value in at],
-                    pen=pg.mkPen(curve.series.colour, width=PEN_WIDTH, style=style),
-                    symbol="o",
-                    symbolSize=DOT_PX,
-                    symbolPen=None,
-                    symbolBrush=curve.series.colour,
-                )
-            )
-        self.plot.addItem(self.cross, ignoreBounds=True)
+        for place, curve in enumerate(self._curves):
+            self._draw_line(place, curve)
+        for item in self._items[len(self._curves) :]:
+            item.setData([], [])
         self._show_cross()
+
+    def _draw_line(self, place: int, curve: Curve) -> None:
+        """Items are kept and used again: one that Python frees in another thread takes the window down."""
+        if place == len(self._items):
+            self._items.append(pg.PlotDataItem())
+            self.plot.addItem(self._items[place])
+        at = [(size, value) for size, value in sorted(curve.points.items()) if value > 0]
+        style = Qt.PenStyle.DashLine if curve.series.dashed else Qt.PenStyle.SolidLine
+        self._items[place].setData(
+            [math.log2(size) for size, _ in at],
+            [math.log10(value) for _, value in at],
+            pen=pg.mkPen(curve.series.colour, width=PEN_WIDTH, style=style),
+            symbol="o",
+            symbolSize=DOT_PX,
+            symbolPen=None,
+            symbolBrush=curve.series.colour,
+        )
 
     def _axes(self, values: Sequence[float]) -> None:
         low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
