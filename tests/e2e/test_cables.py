@@ -80,12 +80,12 @@ async def test_each_wrong_cabling_of_a_ring_of_four_is_named_and_put_right(tmp_p
 
 
 @pytest.mark.timeout(300)
-async def test_missing_and_swapped_cables_of_a_ring_of_four_are_named_and_put_right(tmp_path: Path) -> None:
+async def test_a_missing_and_two_swapped_cables_of_a_ring_of_four_are_named_and_put_right(tmp_path: Path) -> None:
     wrong = wrong_cablings()
     async with journey(tmp_path, 4, "ring") as made:
         cabling, findings = await heard(made, RIGHT)
         assert (joined(cabling), findings) == (RIGHT, ())
-        await check(made, [*wrong[:4:3], *wrong[4::8]])
+        await check(made, [wrong[0], wrong[4], wrong[-3]])
         # One of them as a person sees it.
         await made.session.close()
         await plug(made, wrong[0])
