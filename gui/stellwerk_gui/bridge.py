@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import itertools
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from PySide6.QtCore import QObject, QThread, Signal
+from PySide6.QtCore import QObject, Qt, QThread, Signal
 
 from stellwerk.model.errors import StellwerkError
 
@@ -24,13 +25,9 @@ class Task(QObject):
     progress = Signal(object)
     ended = Signal()
 
-    # Emitted in asyncio's thread; Qt queues it over to the thread that this object lives in.
-    _arrived = Signal(str, object)
-
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._future: concurrent.futures.Future[Any] | None = None
-        self._arrived.connect(self._deliver)
 
     def cancel(self) -> None:
         """Ask the coroutine to end; `cancelled` follows when it has."""
@@ -40,10 +37,6 @@ class Task(QObject):
     @property
     def running(self) -> bool:
         return self._future is not None and not self._future.done()
-
-    def report(self, data: Any) -> None:
-        """Called from asyncio's thread with something to show."""
-        self._arrived.emit("progress", data)
 
     def _deliver(self, kind: str, payload: object) -> None:
         if kind == "progress":
@@ -56,7 +49,15 @@ class Task(QObject):
         else:
             self.cancelled.emit()
         self.ended.emit()
-        self.deleteLater()
+
+
+class _Post(QObject):
+    """Carries what happened to a task, by its number, from asyncio's thread to Qt's.
+
+    The only object that both threads touch: a task that asyncio's thread held on to could be taken apart there.
+    """
+
+    arrived = Signal(int, str, object)
 
 
 class Bridge(QObject):
@@ -70,7 +71,10 @@ class Bridge(QObject):
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, name="stellwerk asyncio")
-        self._tasks: set[Task] = set()
+        self._tasks: dict[int, Task] = {}
+        self._numbers = itertools.count(1)
+        self._post = _Post(self)
+        self._post.arrived.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
         self._thread.start()
         self._ready.wait()
 
@@ -89,18 +93,30 @@ class Bridge(QObject):
         """
         assert QThread.currentThread() is self.thread(), "submit belongs to Qt's thread"
         task = Task(self)
+        # Never a builtin method (`list.append`, a signal's `emit`) as a slot: PySide mixes up receivers of those.
+        give_up = failed if failed is not None else self.unhandled.emit
         if done is not None:
-            task.done.connect(done)
+            task.done.connect(lambda value: done(value))
         if progress is not None:
-            task.progress.connect(progress)
-        task.failed.connect(failed if failed is not None else self.unhandled.emit)
-        coroutine = work(task.report) if callable(work) else work
-        self._tasks.add(task)
-        task.ended.connect(lambda: self._tasks.discard(task))
+            task.progress.connect(lambda data: progress(data))
+        task.failed.connect(lambda error: give_up(error))
+        number, post = next(self._numbers), self._post
+        self._tasks[number] = task
+        coroutine = work(lambda data: _tell(post, number, "progress", data)) if callable(work) else work
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         task._future = future
-        future.add_done_callback(lambda f: _hand_over(task, f))
+        future.add_done_callback(lambda f: _hand_over(post, number, f))
         return task
+
+    def _deliver(self, number: int, kind: str, payload: object) -> None:
+        task = self._tasks.get(number)
+        if task is None:
+            return
+        if kind != "progress":
+            del self._tasks[number]
+        task._deliver(kind, payload)
+        if kind != "progress":
+            task.deleteLater()
 
     def call_soon(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Run a plain function in asyncio's thread, soon."""
@@ -136,19 +152,23 @@ async def _cancel_all() -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _hand_over(task: Task, future: concurrent.futures.Future[Any]) -> None:
+def _hand_over(post: _Post, number: int, future: concurrent.futures.Future[Any]) -> None:
     """In asyncio's thread (or in Qt's, for one cancelled before it began): send the end over the border."""
+    if future.cancelled():
+        _tell(post, number, "cancelled", None)
+    elif (error := future.exception()) is None:
+        _tell(post, number, "done", future.result())
+    elif isinstance(error, (asyncio.CancelledError, concurrent.futures.CancelledError)):
+        _tell(post, number, "cancelled", None)
+    else:
+        _tell(post, number, "failed", as_error(error))
+
+
+def _tell(post: _Post, number: int, kind: str, payload: object) -> None:
     try:
-        if future.cancelled():
-            task._arrived.emit("cancelled", None)
-        elif (error := future.exception()) is None:
-            task._arrived.emit("done", future.result())
-        elif isinstance(error, (asyncio.CancelledError, concurrent.futures.CancelledError)):
-            task._arrived.emit("cancelled", None)
-        else:
-            task._arrived.emit("failed", as_error(error))
+        post.arrived.emit(number, kind, payload)
     except RuntimeError:
-        # The window is gone and took the task object along; there is no one left to tell.
+        # The window is gone and took the post along; there is no one left to tell.
         return
 
 

@@ -22,7 +22,7 @@ from stellwerk_gui.errorbox import ErrorBox
 from stellwerk_gui.palette import Command, CommandPalette
 from stellwerk_gui.rail import PageEntry, Rail
 from stellwerk_gui.settings import SettingsFile
-from stellwerk_gui.widgets.controls import Button, Icon, frame, hbox, label, vbox
+from stellwerk_gui.widgets.controls import Button, Elided, Icon, frame, hbox, label, vbox
 
 WALKING = (
     Qt.Key.Key_Tab,
@@ -48,7 +48,7 @@ class Page(QWidget):
         self.title_bar.setFixedHeight(theme.current().px(theme.TITLE_PX))
         self._title_row = hbox(self.title_bar, margins=(16, 0, 16, 0))
         self.title = label(title, "title")
-        self.state = label("", "muted")
+        self.state = Elided("", "muted")
         self._title_row.addWidget(self.title)
         self._title_row.addSpacing(theme.current().px(4))
         self.state_icon = Icon("circle-check", "good")
@@ -105,9 +105,10 @@ class StatusLine(QFrame):
         self._tag_run: Callable[[], object] = lambda: None
         self.tag.clicked.connect(lambda: self._tag_run())
         row.addWidget(self.tag)
-        row.addStretch(1)
-        self.event_text = label("", "second-muted")
-        row.addWidget(self.event_text)
+        row.addStretch(0)
+        self.event_text = Elided("", "second-muted")
+        self.event_text.setAlignment(Qt.AlignmentFlag.AlignRight)
+        row.addWidget(self.event_text, 1)
         right = hbox(spacing=6)
         right.addWidget(label("Ctrl K", "key"))
         commands = Button(self.tr("Commands"), "quiet", on_click=open_palette)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from stellwerk.model.finding import Severity
@@ -23,6 +24,8 @@ from stellwerk_gui.setup.steps import Steps, StepView
 from stellwerk_gui.setup.view import StepPage
 from stellwerk_gui.shell import Page
 from stellwerk_gui.widgets.controls import Button, frame, hbox, label, vbox
+
+LEGEND_FROM_PX = 1150  # a narrower window has no room for a legend beside the buttons
 
 
 class SetupPage(Page):
@@ -199,7 +202,7 @@ class SetupPage(Page):
         self._show_extra()
         for key, view in self.views.items():
             if view.footer_note is not None:
-                view.footer_note.setVisible(key == self.step)
+                view.footer_note.setVisible(key == self.step and self.width() >= theme.current().px(LEGEND_FROM_PX))
         last = self.step == wizard.KEYS[-1]
         self.next.set_icon("check" if last else "chevron-right")
         cluster = self.controller.cluster
@@ -217,6 +220,10 @@ class SetupPage(Page):
             self._footer.insertWidget(self._footer.indexOf(self.why) + 1 + i, button)
             button.setVisible(show)
         self._extra = wanted
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.refresh()
 
     def commands(self) -> list[Command]:
         return [

@@ -42,10 +42,11 @@ class PlanStep(StepPage):
         self.mtu.currentIndexChanged.connect(lambda: self._replan())
         row.addWidget(self.mtu)
         row.addStretch(1)
+        self.column.addLayout(row)
         self.choice = Segments([("table", self.tr("Table")), ("drawing", self.tr("Drawing"))], "table")
         self.choice.chosen.connect(self._choose_view)
-        row.addWidget(self.choice)
-        self.column.addLayout(row)
+        self.head_actions.addWidget(self.choice)
+        self.head_actions.addStretch(0)
         self.problem = Note("bad")
         self.warning = Note("warn")
         for note in (self.problem, self.warning):

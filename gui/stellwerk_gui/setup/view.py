@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QWidget
 
 from stellwerk_gui import theme
 from stellwerk_gui.widgets.controls import Button, hbox, label, vbox
 
 if TYPE_CHECKING:
     from stellwerk_gui.controller import Controller
+
+
+NARROW_PX, MAIN_PX, LEAST_PANEL_PX = 760, 440, 236
 
 
 class StepPage(QWidget):
@@ -27,16 +31,20 @@ class StepPage(QWidget):
         left = QWidget()
         self._row.addWidget(left, 1)
         self.column = vbox(left, margins=(16, 16, 16, 16), spacing=8)
+        self._panel: QWidget | None = None
+        self._panel_width = 0
         self.footer_note: QWidget | None = None  # shown left in the footer while the step is in front
-        head = hbox(spacing=8)
+        head = self._head = hbox(spacing=8)
+        words = hbox(spacing=8)
         self.head_start = hbox(spacing=8)
-        head.addLayout(self.head_start)
+        words.addLayout(self.head_start)
         text = vbox(spacing=2)
         self.heading = label("", "title", wrap=True)
         self.sentence = label("", "muted", wrap=True)
         text.addWidget(self.heading)
         text.addWidget(self.sentence)
-        head.addLayout(text, 1)
+        words.addLayout(text, 1)
+        head.addLayout(words, 1)
         self.head_actions = hbox(spacing=8)
         head.addLayout(self.head_actions)
         self.column.addLayout(head)
@@ -48,8 +56,19 @@ class StepPage(QWidget):
 
     def set_panel(self, panel: QWidget, width: int) -> None:
         """A panel of `width` design pixels at the right."""
-        panel.setFixedWidth(theme.current().px(width))
+        self._panel, self._panel_width = panel, theme.current().px(width)
+        panel.setFixedWidth(self._panel_width)
         self._row.addWidget(panel)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """In a narrow window the panel gives way, and the actions go below the heading."""
+        super().resizeEvent(event)
+        px = theme.current().px
+        narrow = self.width() < px(NARROW_PX)
+        ways = QBoxLayout.Direction
+        self._head.setDirection(ways.TopToBottom if narrow else ways.LeftToRight)
+        if self._panel is not None:
+            self._panel.setFixedWidth(max(px(LEAST_PANEL_PX), min(self._panel_width, self.width() - px(MAIN_PX))))
 
     def entered(self) -> None:
         """The step comes to the front."""

@@ -41,6 +41,31 @@ def label(text: str = "", kind: str = "", *, wrap: bool = False, selectable: boo
     return made
 
 
+class Elided(QLabel):
+    """One line that is shortened where there is no room; the whole text is its tool tip."""
+
+    def __init__(self, text: str = "", kind: str = "") -> None:
+        super().__init__()
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setProperty("elides", True)
+        if kind:
+            self.setProperty("kind", kind)
+        self.setMinimumWidth(theme.current().px(24))
+        self.setText(text)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(self.minimumWidth(), super().minimumSizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        room = self.contentsRect()
+        shown = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room.width())
+        self.setToolTip(plain_tip(self.text()) if shown != self.text() else "")
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        painter.drawText(room, int(self.alignment() | Qt.AlignmentFlag.AlignVCenter), shown)
+        painter.end()
+
+
 def plain_tip(text: str) -> str:
     """A tool tip whose text comes from machines: Qt would take `<img …>` in it for markup."""
     return "<qt>" + html.escape(text).replace("\n", "<br>") + "</qt>" if text else ""

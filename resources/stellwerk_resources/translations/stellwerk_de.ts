@@ -746,7 +746,7 @@
   </message>
   <message>
    <source>Listening, last heard {s} s ago</source>
-   <translation>Hört zu, zuletzt vor {s} s</translation>
+   <translation>Hört zu, vor {s} s</translation>
   </message>
   <message>
    <source>Machines</source>
@@ -1472,11 +1472,11 @@
   </message>
   <message>
    <source>degraded: works, below the mark</source>
-   <translation>eingeschränkt: arbeitet, unter der Marke</translation>
+   <translation>eingeschränkt: unter der Marke</translation>
   </message>
   <message>
    <source>fail: has to be put right</source>
-   <translation>durchgefallen: muss gerichtet werden</translation>
+   <translation>durchgefallen: zu richten</translation>
   </message>
   <message>
    <source>pass</source>
