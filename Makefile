@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 OUT := out
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: run test lint types imports pytest bench-deps shots clean system-run system-test
+.PHONY: run test lint types imports pytest bench-deps prebuilt clean system-run system-test
 
 run: system-run $(VENV)/.run
 	@scripts/run.sh $(BIN) $(OUT)
@@ -31,6 +31,10 @@ pytest:
 # The rivals of the benchmarks: never needed to run or to test the program.
 bench-deps: $(VENV)/.test
 	scripts/bench-deps.sh $(BIN)
+
+# Libraries for both processor families, to be carried in wheels and in what is sent to nodes.
+prebuilt: $(VENV)/.test
+	$(BIN)/python -m stellwerk.remote.runtime prebuild
 
 system-run:
 	@scripts/system-packages.sh run
