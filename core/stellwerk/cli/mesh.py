@@ -19,6 +19,7 @@ from stellwerk.cli.common import (
     write_json,
 )
 from stellwerk.cli.nodes import connected
+from stellwerk.cli.prompting import confirm
 from stellwerk.setup.mesh import MeshReport, mesh_off, mesh_on, mesh_verify
 from stellwerk.setup.store import ClusterStore
 
@@ -51,7 +52,7 @@ async def on(cluster_name: str | None, yes: bool, take_over: bool, json_path: st
             if await connected(session):
                 return ERROR
             err.print(WHAT, style="dim")
-            if not yes and not click.confirm("Set this up?"):
+            if not yes and not await confirm("Set this up?"):
                 return DONE
             await session.hold(force=take_over)
             report = await mesh_on(session)

@@ -24,7 +24,7 @@ from stellwerk.cli.common import (
     write_json,
 )
 from stellwerk.cli.nodes import connected
-from stellwerk.cli.prompting import TerminalPrompts, password_option
+from stellwerk.cli.prompting import TerminalPrompts, confirm, password_option
 from stellwerk.fabric.netplan import diff
 from stellwerk.model.errors import BadInput, ConnectionFailed
 from stellwerk.model.fabric import TopologyKind
@@ -301,7 +301,7 @@ async def apply(
             show_plan(made)
             if made.empty:
                 return DONE
-            if not yes and not click.confirm("Apply this?"):
+            if not yes and not await confirm("Apply this?"):
                 return DONE
             outcome = await Apply(made, session.links, folder.journal, print_event, lease_s=lease_s).run()
             await session.forget_sudo()
@@ -332,7 +332,7 @@ async def undo(plan_id: str | None, cluster_name: str | None, yes: bool, take_ov
             plan_id = plans[0].plan_id
             out.print(f"The newest applied plan is {plain(plan_id)}:")
             show_plan(plans[0])
-            if not yes and not click.confirm("Take this back?"):
+            if not yes and not await confirm("Take this back?"):
                 return DONE
         async with ClusterSession.open(folder) as session:
             if await connected(session):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import getpass
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
@@ -17,6 +20,62 @@ from stellwerk.remote.prompts import PasswordQuestion
 from stellwerk.remote.trust import HostKeyQuestion
 
 MAX_SECRET_FILE = 10_000
+
+
+T = TypeVar("T")
+
+
+async def ask(question: Callable[[], T]) -> T:
+    """What a person answers. Connections are kept alive meanwhile, and Ctrl-C ends the wait at once.
+
+    A thread that reads a terminal cannot be stopped, and a thread of the loop's own pool would be waited for.
+    """
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[T] = loop.create_future()
+
+    def deliver(method: Callable[[Any], None], value: Any) -> None:
+        def tell() -> None:
+            if not answer.done():
+                method(value)
+
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(tell)
+
+    def work() -> None:
+        try:
+            value = question()
+        except BaseException as error:  # noqa: BLE001 (handed to the one who waits)
+            deliver(answer.set_exception, error)
+        else:
+            deliver(answer.set_result, value)
+
+    with _echo_given_back():
+        threading.Thread(target=work, name="question", daemon=True).start()
+        return await answer
+
+
+async def confirm(text: str) -> bool:
+    """A question with yes or no; no is the answer of Enter."""
+    return await ask(lambda: click.confirm(text))
+
+
+@contextlib.contextmanager
+def _echo_given_back() -> Iterator[None]:
+    """The terminal as it was, also when a password was being typed and its reader is left alone."""
+    try:
+        import termios
+    except ImportError:  # a desktop without Unix terminals
+        yield
+        return
+    try:
+        before = termios.tcgetattr(sys.stdin)
+    except (termios.error, OSError, ValueError):  # no terminal
+        yield
+        return
+    try:
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
 
 
 class TerminalPrompts:
@@ -39,7 +98,7 @@ class TerminalPrompts:
         if not sys.stdin.isatty():
             err.print("No terminal to ask on: not trusted. Give the fingerprint with --accept-host-key.")
             return False
-        answer = await asyncio.to_thread(input, "Is it the same? Type yes: ")
+        answer = await ask(lambda: input("Is it the same? Type yes: "))
         return answer.strip().lower() in ("yes", "ja")
 
     async def password(self, question: PasswordQuestion) -> str | None:
@@ -61,7 +120,7 @@ class TerminalPrompts:
         if not sys.stdin.isatty():
             err.print(f"{plain(question.node)}: a password is needed and there is no terminal. Use --password-file.")
             return None
-        typed = await asyncio.to_thread(getpass.getpass, f"{question.prompt or text}: ")
+        typed = await ask(lambda: getpass.getpass(f"{question.prompt or text}: "))
         return typed or None
 
 

@@ -14,7 +14,7 @@ import click
 from stellwerk.cli.common import DONE, ERROR, FINDINGS, command, err, json_option, out, plain, show_error, write_json
 from stellwerk.cli.network import finish_open_plans, print_event, show_cables, show_outcome, show_plan
 from stellwerk.cli.nodes import facts_table
-from stellwerk.cli.prompting import KnownAnswers, TerminalPrompts, accept_option, password_option
+from stellwerk.cli.prompting import KnownAnswers, TerminalPrompts, accept_option, confirm, password_option
 from stellwerk.cli.proof import show_proof, write_report
 from stellwerk.model.errors import BadInput
 from stellwerk.model.fabric import TopologyKind
@@ -200,7 +200,7 @@ async def _network(
     show_plan(made)
     journey.step("planned")
     if not made.empty:
-        if not yes and not click.confirm("Apply this?"):
+        if not yes and not await confirm("Apply this?"):
             return FINDINGS
         journey.outcome = await Apply(made, session.links, session.folder.journal, print_event).run()
         code = show_outcome(journey.outcome)
