@@ -94,7 +94,8 @@ class Contender:
     rates: dict[int, list[float]] = field(default_factory=dict)
     latencies: dict[int, list[tuple[float, float]]] = field(default_factory=dict)  # p50, p99 in milliseconds
     streams: dict[int, list[float]] = field(default_factory=dict)
-    cpu_us: dict[int, list[float]] = field(default_factory=dict)
+    cpu_us: dict[int, list[float]] = field(default_factory=dict)  # of one request
+    stream_cpu_us: dict[int, list[float]] = field(default_factory=dict)  # of one streamed answer
     end_delay_ms: list[float] = field(default_factory=list)
     rss_mb: float = 0.0
 
@@ -296,7 +297,10 @@ def measure(contender: Contender, place: Path, seconds: int) -> None:
         contender.rates.setdefault(connections, []).append(rate)
         contender.latencies.setdefault(connections, []).append((p50, p99))
     for connections in STREAM_CONNECTIONS:
-        rate, *_ = load(contender.url, script(place, True), connections, seconds)
+        before_s = cpu_s(contender.process)
+        rate, _, _, count = load(contender.url, script(place, True), connections, seconds)
+        spent_us = (cpu_s(contender.process) - before_s) / max(1, count) * 1e6
+        contender.stream_cpu_us.setdefault(connections, []).append(spent_us)
         contender.streams.setdefault(connections, []).append(rate)
     contender.end_delay_ms += end_delays(contender.url, 25)
     contender.rss_mb = sum(member.memory_info().rss for member in family(contender.process)) / 1e6
@@ -333,6 +337,7 @@ def summary(contender: Contender, base_ms: float) -> dict[str, object]:
         "streams": {c: middle(values) for c, values in contender.streams.items()},
         "events_64": middle(contender.streams[64]) * (EVENTS + 2),
         "cpu_us": {c: middle(values) for c, values in contender.cpu_us.items()},
+        "stream_cpu_us": {c: middle(values) for c, values in contender.stream_cpu_us.items()},
         "end_delay_ms": middle(contender.end_delay_ms),
         "rss_mb": contender.rss_mb,
     }
@@ -346,6 +351,7 @@ ROWS: list[tuple[str, Callable[[dict[str, object]], float], str]] = [
     ("events/s, 64 streams", lambda f: f["events_64"], "more"),  # type: ignore[return-value]
     ("stream end late by, ms", lambda f: f["end_delay_ms"], "less"),  # type: ignore[return-value]
     ("CPU per request at 32, µs", lambda f: f["cpu_us"][32], "less"),  # type: ignore[index]
+    ("CPU per streamed answer at 32, µs", lambda f: f["stream_cpu_us"][32], "less"),  # type: ignore[index]
     ("resident memory, MB", lambda f: f["rss_mb"], "less"),  # type: ignore[return-value]
 ]
 

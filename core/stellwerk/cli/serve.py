@@ -64,6 +64,7 @@ def _fail(message: str) -> None:
 @click.option("--log", "log_path", default="-", show_default=True, help='Request log; "-" is stderr, "none" none.')
 @click.option("--drain", default=30.0, show_default=True, help="Seconds that running answers get at the end.")
 @click.option("--watch/--no-watch", default=True, show_default=True, help="Reload when the policy file changes.")
+@click.option("--admin/--no-admin", default=True, show_default=True, help="Reload, roll back and drain over HTTP.")
 @click.option("--plain", is_flag=True, help="Without uvloop and httptools, even where they are installed.")
 def serve(
     policy_path: Path,
@@ -76,6 +77,7 @@ def serve(
     log_path: str,
     drain: float,
     watch: bool,
+    admin: bool,
     plain: bool,
 ) -> None:
     """Run the gateway: one OpenAI-compatible endpoint in front of the pools of a policy.
@@ -93,6 +95,7 @@ def serve(
         log_path=None if log_path == "none" else log_path,
         keys_path=str(keys_path) if keys is not None or keys_path.exists() else None,
         watch_policy=watch,
+        admin=admin,
         drain_s=drain,
         pure_python=plain,
     )

@@ -148,3 +148,21 @@ async def test_stopping_in_a_hurry_ends_streams_with_an_error_event(yard: Yard) 
     answer = await running
     assert '"shutdown"' in answer.events[-1]
     assert b"[DONE]" not in answer.body
+
+
+async def test_a_drained_replica_finishes_takes_nothing_new_and_comes_back(yard: Yard) -> None:
+    slow, slow_port = await yard.engine(SimulatedSettings(model="tiny", ttft_s=0.4, rate=2000, answer_tokens=4))
+    other, other_port = await yard.engine(FAST)
+    gateway = await yard.gateway(policy(slow_port, other_port))
+    running = [asyncio.create_task(yard.ask(body=chat(f"{number}"))) for number in range(2)]
+    await until(lambda: len(slow.running) == 1)
+    name = gateway.deployment.pools["small"].replicas[0].name
+    order = {"pool": "small", "replica": name}
+    assert (await yard.ask("/stellwerk/drain", order)).json() == {"replica": name, "state": "draining", "running": 1}
+    for _ in range(3):
+        assert (await yard.ask()).status == 200
+    assert {(await task).status for task in running} == {200}
+    assert (slow.served, other.served) == (1, 4)
+    assert (await yard.ask("/stellwerk/drain", {**order, "drain": False})).json()["state"] == "up"
+    assert (await yard.ask("/stellwerk/drain", {**order, "replica": "x"})).status == 404
+    assert (await yard.ask("/stellwerk/drain", b"[]")).status == 400

@@ -97,6 +97,14 @@ async def test_a_policy_sent_as_a_body_is_checked_and_its_problems_have_places(y
     assert answer.json()["version"] == 2
 
 
+async def test_changes_over_http_can_be_switched_off(yard: Yard) -> None:
+    _, port = await yard.engine()
+    gateway = await yard.gateway(policy(port), admin=False)
+    for path in ("/stellwerk/reload", "/stellwerk/rollback", "/stellwerk/drain"):
+        assert (await yard.ask(path, policy(port).encode())).status == 403
+    assert gateway.deployment.version == 1
+
+
 async def test_a_policy_that_needs_a_missing_key_is_refused_and_names_it(yard: Yard) -> None:
     _, port = await yard.engine()
     gateway = await yard.gateway(policy(port))

@@ -238,6 +238,20 @@ class Gateway:
         if replica.succeeded(now_s):
             self._replica_changed(replica)
 
+    def drain(self, pool: str, name: str, *, drain: bool) -> Replica | None:
+        """Let a replica finish what runs and give it nothing new, or take it back; None if there is no such one."""
+        found = self.deployment.pools.get(pool)
+        for replica in found.replicas if found is not None else ():
+            if replica.name == name:
+                if drain:
+                    replica.drain()
+                    close_idle(replica)
+                else:
+                    replica.undrain(monotonic())
+                self._replica_changed(replica)
+                return replica
+        return None
+
     def attempt_failed(self, exchange: Exchange, code: str) -> None:
         assert exchange.route is not None
         self.counters.pool(exchange.route.pool).failures[code] += 1

@@ -42,6 +42,7 @@ class Pages:
             b"/stellwerk/explain": (write, self._explain),
             b"/stellwerk/reload": (write, self._reload),
             b"/stellwerk/rollback": (write, self._rollback),
+            b"/stellwerk/drain": (write, self._drain),
         }
 
     def _respond(self, connection: ServerConnection, status: int, value: object) -> None:
@@ -137,6 +138,23 @@ class Pages:
         else:
             if connection.request is request:
                 self._respond(connection, 200, _version(gateway))
+
+    def _drain(self, connection: ServerConnection, request: Request) -> None:
+        """`{"pool": "small", "replica": "spark-1:8000", "drain": true}`; false takes it back into service."""
+        if not self._may_change(connection, request):
+            return
+        try:
+            order = json.loads(request.body)
+            pool, name, drain = str(order["pool"]), str(order["replica"]), bool(order.get("drain", True))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            self._error(connection, 400, "invalid_body", 'The body must be {"pool": …, "replica": …, "drain": true}.')
+            return
+        replica = self._gateway.drain(pool, name, drain=drain)
+        if replica is None:
+            self._error(connection, 404, "unknown_replica", f"There is no replica {name} in a pool {pool}.")
+        else:
+            value = {"replica": replica.name, "state": replica.state, "running": replica.running}
+            self._respond(connection, 200, value)
 
     def _rollback(self, connection: ServerConnection, request: Request) -> None:
         if not self._may_change(connection, request):

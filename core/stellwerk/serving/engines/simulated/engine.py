@@ -139,7 +139,7 @@ class SimulatedEngine:
         """Time between two tokens of one stream, at the present size of the batch."""
         settings = self.settings
         if settings.batch > 1:
-            fullness = (len(self.running) - 1) / (settings.batch - 1)
+            fullness = max(0, len(self.running) - 1) / (settings.batch - 1)
         else:
             fullness = 0.0
         return 1.0 / (settings.rate * (1.0 - fullness * (1.0 - settings.batch_share)))
