@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 OUT := out
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: run test lint types imports pytest bench-deps prebuilt clean system-run system-test
+.PHONY: run test lint types imports pytest bench bench-deps soak prebuilt clean system-run system-test
 
 run: system-run $(VENV)/.run
 	@scripts/run.sh $(BIN) $(OUT)
@@ -31,6 +31,21 @@ pytest:
 # The rivals of the benchmarks: never needed to run or to test the program.
 bench-deps: $(VENV)/.test
 	scripts/bench-deps.sh $(BIN)
+
+# Long fault runs and measurements: never part of `make test`.
+soak: $(VENV)/.test
+	$(BIN)/python tests/bench/kill_soak.py --rounds 100
+	$(BIN)/python tests/bench/gateway_soak.py
+
+bench: $(VENV)/.test
+	$(BIN)/python tests/bench/rpc_roundtrip.py
+	$(BIN)/python tests/bench/agent_idle.py
+	$(BIN)/python tests/bench/virtual_start.py
+	$(BIN)/python tests/bench/eight_nodes.py
+	$(BIN)/python tests/bench/telemetry_load.py
+	$(BIN)/python tests/bench/decide.py
+	$(BIN)/python tests/bench/collectives.py
+	$(BIN)/python tests/bench/gateway.py
 
 # Libraries for both processor families, to be carried in wheels and in what is sent to nodes.
 prebuilt: $(VENV)/.test
