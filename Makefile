@@ -34,6 +34,8 @@ bench-deps: $(VENV)/.test
 
 # Long fault runs and measurements: never part of `make test`.
 soak: $(VENV)/.test
+	$(BIN)/python -m pytest -m soak
+	for t in pair ring switch; do $(BIN)/stellwerk faults --topology $$t || exit; done
 	$(BIN)/python tests/bench/kill_soak.py --rounds 100
 	$(BIN)/python tests/bench/gateway_soak.py
 
