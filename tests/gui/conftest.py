@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QEvent, QTimer
+from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication
 
 from fixtures.window import wait_until
@@ -34,10 +34,8 @@ def window(qapp: QApplication, tmp_path: Path) -> Iterator[Application]:
     wait_until(lambda: made._pages_built, 30)
     yield made
     made.close()
-    running = [t for t in made.shell.findChildren(QTimer) if t.isActive() and not t.isSingleShot()]
     made.shell.hide()
     made.shell.deleteLater()
     made.deleteLater()
     qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     qapp.processEvents()
-    assert not running or all(t.parent() is not None for t in running), "a timer without an owner goes on"
