@@ -7,6 +7,5 @@ if command -v apt-get >/dev/null 2>&1; then
   "${as_root[@]}" apt-get install -y --no-install-recommends openmpi-bin libopenmpi-dev wrk
 fi
 "$bin/python" -m pip install --quiet 'mpi4py>=4,<5'
-# The proxies bring dependencies of their own: kept apart, so that they cannot change what the tests run with.
-[ -x .venv-bench/bin/python ] || "$bin/python" -m venv .venv-bench
-.venv-bench/bin/python -m pip install --quiet 'nemo-switchyard>=0.3,<0.5' 'litellm[proxy]>=1.50,<2'
+# The proxies bring dependencies of their own: kept apart, at the versions that were measured.
+"$bin/python" tests/bench/gateway.py --install
