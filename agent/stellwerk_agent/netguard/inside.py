@@ -82,3 +82,21 @@ def stale(request: Request, before: Live, now: Live) -> list[tuple[str, str]]:
         and a.cidr.split("/")[0] != request.session_address
         and before.has(a.device, a.cidr)
     ]
+
+
+def bring_back_link_local(
+    before: Live, devices: Sequence[str], run: Runner, limit_s: float, stop: Callable[[], None]
+) -> None:
+    """See to it that interfaces which had an IPv6 link-local address have one again.
+
+    The network service or the kernel makes it anew; where neither does within `limit_s`, the old one is added. Cables
+    are told by it, so it is worth an attempt, but no reason to call going back a failure.
+    """
+    had = {a.device: a.cidr for a in before.addresses if a.is_link_local6 and a.device in devices}
+
+    def without() -> list[str]:
+        now = read_links(run)
+        return [d for d in had if now.up.get(d) and not any(a.is_link_local6 for a in now.on(d))]
+
+    for device in wait_until_fine(without, limit_s, stop):
+        run(("ip", "addr", "add", had[device], "dev", device))

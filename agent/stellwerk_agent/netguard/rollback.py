@@ -167,6 +167,7 @@ class Rollback:
             if extra.device in devices and not known and not extra.dynamic and not extra.is_link_local6:
                 verbs.run_verb(("address-remove", extra.device, extra.cidr), run)
         self._add_missing(wanted)
+        inside.bring_back_link_local(taken.live, devices, run, 0.0, lambda: None)
         self._routes(taken, devices)
         for device in devices:
             if not taken.live.up.get(device, True) and now.up.get(device):

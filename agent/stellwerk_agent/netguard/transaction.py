@@ -30,6 +30,8 @@ from stellwerk_agent.netguard.layout import Layout
 from stellwerk_agent.netguard.request import Request
 from stellwerk_agent.netguard.snapshot import read_links, read_live
 
+LINK_LOCAL_S = 3.0  # how long the network service may take to make a link-local address again
+
 
 class Interrupted(StellwerkError):
     """Somebody wants to go back, or the process must end."""
@@ -69,6 +71,8 @@ class Transaction:
         self.directory: Path = machine.layout.plan(request.plan_id)
         self.journal = Journal(self.directory / "journal.jsonl", machine.layout.boot_id())
         self.backup: backup.Backup | None = None
+        # What the machine was like before the change that is taken back.
+        self.first = backup.load(machine.layout.plan(request.undo_of)) if request.undo_of is not None else None
 
     # -- the record ------------------------------------------------------------------------------------------------
 
@@ -189,7 +193,9 @@ class Transaction:
         self.journal.append("owners", owners=owners)
         if plan.reconfigure:
             with self.step("reconfigure", f"reconfigure {', '.join(plan.reconfigure)}"):
-                for note in live.reconfigure(layout, plan.reconfigure, run, taken.owners, taken.profiles):
+                # What is taken back ran before the first change: the profile of today goes with its file.
+                profiles = self.first.profiles if self.first is not None else taken.profiles
+                for note in live.reconfigure(layout, plan.reconfigure, run, taken.owners, profiles):
                     self.note(note)
             self._by_hand([device for device, who in owners.items() if who is None])
         with self.step("addresses", "wait for the planned addresses and remove what was left behind"):
@@ -202,6 +208,9 @@ class Transaction:
             for device, cidr in plan.expect_addresses:
                 if not now.has(device, cidr):
                     verbs.run_verb(("address-add", device, cidr), run)
+            if self.first is not None:
+                limit_s = min(LINK_LOCAL_S, self.request.settle_s)
+                inside.bring_back_link_local(self.first.live, plan.reconfigure, run, limit_s, self._stop)
 
     def _by_hand(self, unowned: list[str]) -> None:
         """What no network service will do: only taking back asks for it.

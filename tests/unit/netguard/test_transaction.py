@@ -107,8 +107,8 @@ def test_netplan_apply_is_the_fallback_when_the_finer_way_fails(tmp_path: Path) 
     ("spoil", "reason"),
     [
         (lambda m: m.write(plans.FOREIGN, plans.FOREIGN_TEXT + "# edited\n", 0o644), "40-cx7.yaml has changed since"),
-        (lambda m: m.write(plans.OURS, "x"), "60-stellwerk.yaml has changed since the plan was made. the file is new"),
-        (lambda m: (m.root / plans.LEFTOVER[1:]).unlink(), "98-old.yaml has changed since the plan was made. the file"),
+        (lambda m: m.write(plans.OURS, "x"), "60-stellwerk.yaml has changed since the plan was made: the file is new"),
+        (lambda m: (m.root / plans.LEFTOVER[1:]).unlink(), "98-old.yaml has changed since the plan was made: the file"),
         (lambda m: m.write("/proc/sys/net/ipv4/conf/fab0/arp_ignore", "2\n"), "it is 2, the plan assumed 0"),
         (lambda m: m.fail("netplan generate", says="10-x.yaml:3:1: Error in"), "10-x.yaml:3:1: Error"),
         (lambda m: m.fail("systemctl enable", says="read-only file system"), "way back at boot cannot be installed"),
