@@ -14,6 +14,9 @@ from stellwerk.model.units import link_speed
 FULL_SPEED_MBPS = 200_000
 _IN_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
 _RULE = "every cable goes from port 0 of one machine to port 1 of the next"
+_ASK_AGAIN = "Give the sudo password, or switch the interface on, and look again."
+_FOLLOW = "If it stays so with root on every machine, follow the cable: its other end is not at one of them."
+_SILENT = "it has a signal, but heard nobody"
 
 
 def cable_findings(members: Sequence[Member], topology: Topology, wanted: TopologyKind) -> tuple[CableFinding, ...]:
@@ -93,7 +96,11 @@ def _for_cables(members: Sequence[Member], cabling: Cabling, wanted: TopologyKin
         freed = [c for c in missing if was_taken & {c.a, c.b} and not taken & {c.a, c.b}]
         missing = [cable for cable in missing if cable not in freed]
         findings.append(_moved(movement, plan, wanted, shape, freed))
-    findings += [_missing(cable, cabling, shape) for cable in missing]
+    # A pair may be joined by any port, so any port that has a cable and could not be asked may be the one.
+    anywhere = [ref for ref, _ in _not_told(members, cabling)] if wanted is TopologyKind.PAIR else []
+    findings += [
+        _missing(cable, _not_told(members, cabling, (cable.a, cable.b, *anywhere)), cabling, shape) for cable in missing
+    ]
     findings += [_on_switch(link.port, shape) for link in cabling.switch_links if not _spoken_of(link.port, findings)]
     return findings
 
@@ -156,17 +163,37 @@ def _swapped(plug: PortRef, to: PortRef, now: Cable, then: Cable, wanted: Topolo
     )  # fmt: skip
 
 
-def _missing(cable: Cable, cabling: Cabling, shape: str) -> CableFinding:
+def _not_told(
+    members: Sequence[Member], cabling: Cabling, among: Sequence[PortRef] | None = None
+) -> list[tuple[PortRef, str]]:
+    """Ports of which nobody can say where their cable goes, and why.
+
+    Those that could not be asked, and two or more that have a signal and heard nobody: each may be the other end of
+    the other one. A single silent one has its other end outside of this cluster.
+    """
+    found = [(ref, why) for ref, why in cabling.unheard if among is None or ref in among]
+    if among is None:
+        lit = {PortRef(m.name, p.number) for m in members for p in m.ports if any(h.netdev.carrier for h in p.halves)}
+        found = [(ref, why) for ref, why in found if ref in lit]
+    if len({ref.node for ref in cabling.silent} | {ref.node for ref, _ in found}) > 1:
+        found += [(ref, _SILENT) for ref in cabling.silent if among is None or ref in among]
+    return found
+
+
+def _ask_again(not_told: Sequence[tuple[PortRef, str]]) -> tuple[str, ...]:
+    return (_ASK_AGAIN, _FOLLOW) if any(why == _SILENT for _, why in not_told) else (_ASK_AGAIN,)
+
+
+def _missing(cable: Cable, not_told: Sequence[tuple[PortRef, str]], cabling: Cabling, shape: str) -> CableFinding:
     a, b = cable.a, cable.b
     needs = f"{shape[0].upper()}{shape[1:]} needs a cable from {a} to {b}."
-    unheard = {ref: why for ref, why in cabling.unheard if ref in (a, b)}
-    if unheard:
-        why = "; ".join(f"{ref}: {reason}" for ref, reason in unheard.items())
+    if not_told:
+        why = "; ".join(f"{ref}: {reason}" for ref, reason in not_told)
         title = f"Whether a cable joins {a} and {b} cannot be told."
+        refs = tuple(dict.fromkeys((a, b, *(ref for ref, _ in not_told))))
         return CableFinding(
-            "cable-unknown", Severity.WARN, title, f"{why}. {needs}",
-            ("Give the sudo password, or switch the interface on, and look again.",), (), None, cable, (), (a, b),
-        )  # fmt: skip
+            "cable-unknown", Severity.WARN, title, f"{why}. {needs}", _ask_again(not_told), (), None, cable, (), refs
+        )
     foreign = {ref: host for ref, host in cabling.foreign if ref in (a, b)}
     switched = {link.port: link.switch for link in cabling.switch_links if link.port in (a, b)}
     steps = [f"Plug a cable from {a} into {b}."]
@@ -261,7 +288,7 @@ def _for_switch(members: Sequence[Member], topology: Topology) -> list[CableFind
         elif here:
             findings.append(_mixed_port(here[0], wanted))
         else:
-            findings.append(_off_switch(member, wanted, topology.cabling))
+            findings.append(_off_switch(members, member, wanted, topology.cabling))
     if topology.kind is not TopologyKind.PAIR or topology.direct_certain:
         for cable in topology.cabling.cables:
             findings.append(_direct_on_switch(cable))
@@ -287,13 +314,13 @@ def _mixed_port(now: PortRef, wanted: PortRef) -> CableFinding:
     )
 
 
-def _off_switch(member: Member, wanted: PortRef, cabling: Cabling) -> CableFinding:
-    unheard = [(ref, why) for ref, why in cabling.unheard if ref.node == member.name]
+def _off_switch(members: Sequence[Member], member: Member, wanted: PortRef, cabling: Cabling) -> CableFinding:
+    unheard = _not_told(members, cabling, [PortRef(member.name, port.number) for port in member.ports])
     if unheard:
         why = "; ".join(f"{ref}: {reason}" for ref, reason in unheard)
         return CableFinding(
             "cable-unknown", Severity.WARN, f"Whether {member.name} is on the switch cannot be told.", f"{why}.",
-            ("Give the sudo password, or switch the interface on, and look again.",), ports=(wanted,),
+            _ask_again(unheard), ports=(wanted, *(ref for ref, _ in unheard if ref != wanted)),
         )  # fmt: skip
     steps = [f"Plug a cable from {member.name} {_where(wanted)} into the switch."]
     silent = [ref for ref in cabling.silent if ref.node == member.name]

@@ -143,6 +143,41 @@ def test_ports_that_cannot_be_heard_are_not_called_missing() -> None:
     assert "sudo password" in findings[0].meaning
 
 
+@pytest.mark.parametrize("state", ["needs-sudo", "failed"])
+def test_a_pair_that_could_not_be_asked_is_not_told_to_plug_another_port(state: str) -> None:
+    # The cable is in port 1 of both; port 0 is empty, and would be the first place for a new cable.
+    members = sparks(2, [cable((1, 1), (2, 1))])
+    reports = {
+        name: dataclasses.replace(
+            report,
+            states=tuple(
+                HearState(s.netdev, "no-carrier" if s.state == "no-carrier" else state) for s in report.states
+            ),
+            heard=(),
+        )
+        for name, report in hear(2, [cable((1, 1), (2, 1))]).items()
+    }
+    topology = find_topology(members, find_cabling(members, reports))
+    (finding,) = cable_findings(members, topology, TopologyKind.PAIR)
+    assert (finding.code, finding.severity) == ("cable-unknown", Severity.WARN)
+    assert {ref(1, 1), ref(2, 1)} <= set(finding.ports)
+    assert finding.movements == () and "sudo password" in finding.steps[0]
+
+
+@pytest.mark.parametrize("wanted", [TopologyKind.PAIR, TopologyKind.SWITCH])
+def test_two_ports_with_a_signal_that_hear_nobody_are_unknown_not_missing(wanted: TopologyKind) -> None:
+    segments = [Segment(((1, 1),)), Segment(((2, 1),))]
+    found = findings_of(2, segments, wanted)
+    assert {finding.code for finding in found} == {"cable-unknown"}
+    assert all("heard nobody" in finding.meaning and len(finding.steps) == 2 for finding in found)
+    assert all(finding.severity is Severity.WARN and not finding.movements for finding in found)
+
+
+def test_one_silent_port_beside_an_empty_one_is_a_missing_cable() -> None:
+    (finding,) = findings_of(2, [Segment(((1, 1),))], TopologyKind.PAIR)
+    assert finding.code == "cable-missing"
+
+
 def test_a_port_to_a_machine_outside_that_is_needed_is_said() -> None:
     segments = [*chain(3), cable((3, 0), (9, 1))]
     cabling = cabling_of(3, segments, {9: "nas"})
