@@ -32,6 +32,11 @@ def stage(layout: Layout, request: Request, tree: Path) -> None:
             continue
         (tree / place).mkdir(mode=0o700, parents=True)
         for path in sorted(source.glob("*.yaml")):
+            if not path.is_file():  # a pipe would keep us waiting, and netplan after us
+                where = f"/{place}/{path.name}"
+                raise PlanRefused(
+                    f"{where} is not a regular file", why="netplan reads it", remedy="remove it or mend it"
+                )
             _write(tree / place / path.name, path.read_bytes())
     for name, _, after, _ in backup.targets(request):
         path = tree / name.lstrip("/")

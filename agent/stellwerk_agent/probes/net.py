@@ -6,6 +6,7 @@ import ipaddress
 import json
 import os
 import re
+import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -245,11 +246,19 @@ def read_netplan(reader: Reader) -> tuple[NetplanFile, ...]:
 def _read_netplan_file(reader: Reader, path: str) -> NetplanFile:
     mode = 0
     try:
-        status = os.stat(reader.path(path))  # noqa: PTH116  (the fd is not needed, the mode is)
-        mode = status.st_mode & 0o7777
-        if status.st_size > MAX_NETPLAN_BYTES:
-            return NetplanFile(path, mode, None, f"larger than {MAX_NETPLAN_BYTES} bytes")
-        return NetplanFile(path, mode, reader.raw(path, MAX_NETPLAN_BYTES))
+        mode = os.stat(reader.path(path)).st_mode & 0o7777  # noqa: PTH116  (also of a file that may not be opened)
+        # A pipe or a device would keep us waiting: opened without waiting, and judged by what was opened.
+        descriptor = os.open(reader.path(path), os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                return NetplanFile(path, mode, None, "not a regular file")
+            if status.st_size > MAX_NETPLAN_BYTES:
+                return NetplanFile(path, mode, None, f"larger than {MAX_NETPLAN_BYTES} bytes")
+            with os.fdopen(descriptor, "rb", closefd=False) as stream:
+                return NetplanFile(path, mode, stream.read(MAX_NETPLAN_BYTES).decode("utf-8", "replace"))
+        finally:
+            os.close(descriptor)
     except PermissionError:
         return NetplanFile(path, mode, None, "needs sudo")
     except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,19 @@ def test_netplan_files_come_with_mode_and_text_or_reason(spark: Reader) -> None:
     assert set(files) == {"/etc/netplan/40-cx7.yaml", "/etc/netplan/gone.yaml"}
     assert (files["/etc/netplan/40-cx7.yaml"].mode, files["/etc/netplan/40-cx7.yaml"].text) == (0o600, path.read_text())
     assert files["/etc/netplan/gone.yaml"].why == "No such file or directory"
+
+
+@pytest.mark.timeout(10)
+def test_a_pipe_or_a_device_among_the_netplan_files_is_named_and_not_waited_for(spark: Reader) -> None:
+    os.mkfifo(spark.root / "etc/netplan/50-pipe.yaml")
+    (spark.root / "etc/netplan/51-device.yaml").symlink_to("/dev/tty")
+    (spark.root / "etc/netplan/52-zero.yaml").symlink_to("/dev/zero")
+    (spark.root / "etc/netplan/53-folder.yaml").mkdir()
+    files = {file.path.rpartition("/")[2]: file for file in net.read_netplan(spark)}
+    for name in ("50-pipe.yaml", "52-zero.yaml", "53-folder.yaml"):
+        assert (files[name].text, files[name].why) == (None, "not a regular file")
+    assert files["51-device.yaml"].text is None and files["51-device.yaml"].why
+    assert files["40-cx7.yaml"].text
 
 
 @pytest.mark.parametrize(
