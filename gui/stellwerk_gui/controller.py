@@ -105,6 +105,7 @@ class Controller(ClusterController):
 
     async def _run_apply(self, session: Any, plan: Plan, prompts: Any, report: Callable[[Any], None]) -> Any:
         from stellwerk.setup.apply import Apply, Resume, unfinished_plans
+        from stellwerk.setup.root import require_root
 
         await session.hold()
         try:
@@ -114,6 +115,7 @@ class Controller(ClusterController):
                 ended = await Resume(left, session.links, session.folder.journal, report).run()
                 if not ended.consistent:
                     return ended
+            await require_root(plan, session.links)
             self._apply = Apply(plan, session.links, session.folder.journal, report)
             return await self._apply.run()
         finally:

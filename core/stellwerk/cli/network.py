@@ -33,6 +33,7 @@ from stellwerk.model.plan import FileChange, Plan
 from stellwerk.setup.apply import LEASE_S, Apply, ApplyEvent, ApplyOutcome, Resume, unfinished_plans
 from stellwerk.setup.look import Look, take_look
 from stellwerk.setup.planning import build_plan
+from stellwerk.setup.root import require_root
 from stellwerk.setup.store import ClusterStore
 from stellwerk.wire import from_wire
 
@@ -301,6 +302,7 @@ async def apply(
             show_plan(made)
             if made.empty:
                 return DONE
+            await require_root(made, session.links)
             if not yes and not await confirm("Apply this?"):
                 return DONE
             outcome = await Apply(made, session.links, folder.journal, print_event, lease_s=lease_s).run()
@@ -341,6 +343,8 @@ async def undo(plan_id: str | None, cluster_name: str | None, yes: bool, take_ov
                 )
             await session.hold(force=take_over)
             await session.unlock_sudo(TerminalPrompts(password_file=password_file))
+            for taken_back in (p for p in applied_plans(folder.journal) if p.plan_id == plan_id):
+                await require_root(taken_back, session.links)
             outcome = await undo_plan(plan_id, session.links, folder.journal, print_event)
     for node in outcome.nodes:
         out.print(f"{plain(node.node)}: {node.configuration} configuration {plain(node.why)}")

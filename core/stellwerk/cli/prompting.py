@@ -55,8 +55,16 @@ async def ask(question: Callable[[], T]) -> T:
 
 
 async def confirm(text: str) -> bool:
-    """A question with yes or no; no is the answer of Enter."""
-    return await ask(lambda: click.confirm(text))
+    """A question with yes or no; no is the answer of Enter. Raises `BadInput` when nobody is there to answer."""
+    try:
+        return await ask(lambda: click.confirm(text))
+    except (click.Abort, EOFError):
+        # A closed input, or Ctrl-C in a thread that reads for somebody else: nobody said no.
+        raise BadInput(
+            f"nobody answered the question {text!r}",
+            why="the standard input is closed, so nothing was changed",
+            remedy="In a script, use --yes",
+        ) from None
 
 
 @contextlib.contextmanager

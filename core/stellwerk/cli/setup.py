@@ -25,6 +25,7 @@ from stellwerk.setup.apply import Apply, ApplyOutcome
 from stellwerk.setup.look import take_look
 from stellwerk.setup.planning import build_plan
 from stellwerk.setup.prove import prove
+from stellwerk.setup.root import require_root
 from stellwerk.setup.session import ClusterSession
 from stellwerk.setup.store import ClusterFolder, ClusterStore
 
@@ -200,6 +201,7 @@ async def _network(
     show_plan(made)
     journey.step("planned")
     if not made.empty:
+        await require_root(made, session.links)
         if not yes and not await confirm("Apply this?"):
             return FINDINGS
         journey.outcome = await Apply(made, session.links, session.folder.journal, print_event).run()

@@ -1,0 +1,49 @@
+"""Before a plan is applied: root must be at hand on every machine that it changes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+
+from stellwerk.model.errors import SudoFailed
+from stellwerk.model.facts import Sudo
+from stellwerk.model.plan import Plan
+from stellwerk.setup.apply import Channel
+
+ASK_DEADLINE_S = 70.0
+_AT_HAND = ("root", "nopasswd")
+
+
+async def require_root(plan: Plan, channels: Mapping[str, Channel]) -> None:
+    """Refuse a plan that could not be carried out. Raises `SudoFailed` that names the machines.
+
+    A machine of the plan without a connection is left to the apply itself, which names it.
+    """
+    await require_root_on((node.node for node in plan.nodes if node.changes), channels)
+
+
+async def require_root_on(names: Iterable[str], channels: Mapping[str, Channel]) -> None:
+    """The same for machines by their names."""
+    wanted = [name for name in names if name in channels]
+    states = await asyncio.gather(
+        *(channels[name].call("sudo.state", {}, Sudo, deadline_s=ASK_DEADLINE_S) for name in wanted)
+    )
+    lacking = {n: s for n, s in zip(wanted, states, strict=True) if s.state not in _AT_HAND and not s.unlocked}
+    if not lacking:
+        return
+    reasons = (f"{name}: {_why(state)}" for name, state in lacking.items())
+    locked = any(state.state == "password" for state in lacking.values())
+    raise SudoFailed(
+        f"root is needed on {', '.join(lacking)} and cannot be had there, so nothing was changed on any machine",
+        node=next(iter(lacking)) if len(lacking) == 1 else None,
+        why="; ".join(reasons),
+        remedy="Give the sudo password (--password-file where nobody can type it) and try again"
+        if locked
+        else "Log in as a user who may use sudo on these machines",
+    )
+
+
+def _why(state: Sudo) -> str:
+    if state.state == "password":
+        return state.why or "sudo asks for a password, and none was accepted"
+    return state.why or "this user may not become root"
