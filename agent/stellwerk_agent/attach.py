@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -195,7 +196,14 @@ def start_daemon(options: Options, me: selfrun.Self) -> None:
         process.kill()
     code = process.wait()
     why = said or last_words(options.state_dir) or f"it ended with code {code}"
-    raise StellwerkError("the agent cannot be started", why=why, remedy="see to free space in the home directory")
+    raise StellwerkError("the agent cannot be started", why=why, remedy=start_remedy(why, options.state_dir))
+
+
+def start_remedy(why: str, state_dir: Path) -> str:
+    """What to do about a daemon that did not start, by its last words."""
+    if any(os.strerror(number) in why for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)):
+        return "see to free space in the home directory"
+    return f"try again; {state_dir / 'daemon.out'} and daemon.log beside it say more"
 
 
 def _open_output(state_dir: Path) -> int:

@@ -42,10 +42,12 @@ class Attempt(asyncssh.SSHClient):
         self.connection: asyncssh.SSHClientConnection | None = None
         self.unknown_key: asyncssh.SSHKey | None = None
         self.asked_methods: set[str] = set()
+        self.first_bytes = b""  # what the other side said before it named itself
 
     def connection_made(self, conn: asyncssh.SSHClientConnection) -> None:
         """The transport stands."""
         self.connection = conn
+        self._listen_in(conn)
 
     def validate_host_public_key(self, host: str, addr: str, port: int, key: asyncssh.SSHKey) -> bool:
         """Called for a key that is not trusted: remember it, and do not go on."""
@@ -89,13 +91,32 @@ class Attempt(asyncssh.SSHClient):
         self._answers = Answers()
 
     @property
+    def names_itself(self) -> bool:
+        """Whether the other side said that it is an SSH server."""
+        return self.connection is not None and bool(self.connection.get_extra_info("server_version"))
+
+    def _listen_in(self, conn: asyncssh.SSHClientConnection) -> None:
+        """Keep the first bytes: asyncssh tells nobody what came instead of a version."""
+        receive = conn.data_received
+
+        def received(data: bytes, *more: Any) -> None:
+            if len(self.first_bytes) < _FIRST_BYTES and not self.names_itself:
+                self.first_bytes += data[:_FIRST_BYTES]
+            receive(data, *more)
+
+        setattr(conn, "data_received", received)  # noqa: B010  (a method of the instance alone)
+
+    @property
     def stage(self) -> str:
         """How far the attempt came, in words for "the machine did not …"."""
-        if self.connection is None or not self.connection.get_extra_info("server_version"):
+        if self.connection is None or not self.names_itself:
             return "answer as an SSH server"
         if self.connection.get_server_host_key() is None:
             return "finish the key exchange"
         return "finish the login"
+
+
+_FIRST_BYTES = 200
 
 
 class DialError(Exception):

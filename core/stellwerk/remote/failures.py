@@ -15,6 +15,8 @@ from stellwerk.remote.target import Target
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _MAX_FOREIGN = 300
+# How an SSH server begins: with its version, or with OpenSSH's words for one connection too many.
+_SSH_SAYS = ("SSH-", "Exceeded MaxStartups", "Not allowed at this time")
 
 
 def cleaned(text: str, limit: int = _MAX_FOREIGN) -> str:
@@ -41,11 +43,11 @@ def explain(failure: DialError, node: str, target: Target, deadlines: Deadlines)
             "in company networks",
         )
     if isinstance(cause, OSError):
-        return _from_os(cause, node, target)
+        return _from_os(cause, attempt, node, target)
     return ConnectionFailed(f"no connection to {target.address}: {cleaned(str(cause))}", node=node)
 
 
-def _from_os(cause: OSError, node: str, target: Target) -> StellwerkError:
+def _from_os(cause: OSError, attempt: Attempt | None, node: str, target: Target) -> StellwerkError:
     at = f"{target.host} port {target.port}"
     if isinstance(cause, ConnectionRefusedError):
         return ConnectionFailed(
@@ -62,7 +64,7 @@ def _from_os(cause: OSError, node: str, target: Target) -> StellwerkError:
             remedy="Check that the machine is on, its cable or Wi-Fi, and that this computer is in the same network",
         )
     if isinstance(cause, (ConnectionResetError, BrokenPipeError)):
-        return _ended(node, target)
+        return _ended(attempt, node, target)
     return ConnectionFailed(f"no connection to {at}: {cleaned(cause.strerror or str(cause))}", node=node)
 
 
@@ -83,12 +85,30 @@ def _too_slow(attempt: Attempt | None, node: str, target: Target, deadlines: Dea
     )
 
 
-def _ended(node: str, target: Target) -> StellwerkError:
+def _ended(attempt: Attempt | None, node: str, target: Target) -> ConnectionFailed:
+    at = f"{target.host} port {target.port}"
+    said = cleaned((attempt.first_bytes if attempt else b"").decode("utf-8", "replace").partition("\n")[0], 80)
+    named = said.startswith(_SSH_SAYS)
+    if said and not named:
+        return _no_ssh(at, node, f"It said {said!r} and closed the connection")
     return ConnectionFailed(
-        f"{target.host} port {target.port} closed the connection before the login was done",
+        f"{at} closed the connection before the login was done",
         node=node,
-        why="Its SSH server may limit connections (MaxStartups), block this address, or be starting up",
-        remedy="Wait a minute and try again; on the machine, look at: journalctl -u ssh -n 20",
+        why="Its SSH server may limit connections (MaxStartups), block this address, or be starting up"
+        if named
+        else "It may be no SSH server: it never named itself as one. An SSH server does so, too, when it limits "
+        "connections (MaxStartups), blocks this address, or is starting up",
+        remedy=f"{'' if named else 'Check the port; SSH normally listens on 22. '}Wait a minute and try again; on the "
+        "machine, look at: journalctl -u ssh -n 20",
+    )
+
+
+def _no_ssh(at: str, node: str, why: str) -> ConnectionFailed:
+    return ConnectionFailed(
+        f"what listens at {at} is not an SSH server",
+        node=node,
+        why=why,
+        remedy="Check the port; SSH normally listens on 22",
     )
 
 
@@ -102,10 +122,10 @@ def _from_ssh(cause: asyncssh.Error, attempt: Attempt | None, node: str, target:
             f"{target.user} could not log in at {target.host}",
             node=node,
             why="No key and no password was accepted",
-            remedy="Check the user name, and that this user may log in there: ssh " + target.address,
+            remedy="Check the user name, and that this user may log in there: " + target.ssh_command,
         )
     if isinstance(cause, asyncssh.ConnectionLost):
-        return _ended(node, target)
+        return _ended(attempt, node, target)
     if isinstance(cause, asyncssh.KeyExchangeFailed):
         return ConnectionFailed(
             f"{at} and this computer have no encryption method in common",
@@ -113,14 +133,8 @@ def _from_ssh(cause: asyncssh.Error, attempt: Attempt | None, node: str, target:
             why=text,
             remedy="Update the SSH server of that machine",
         )
-    seen = attempt is not None and attempt.connection is not None
-    if not seen or not (attempt and attempt.connection and attempt.connection.get_extra_info("server_version")):
-        return ConnectionFailed(
-            f"what listens at {at} is not an SSH server",
-            node=node,
-            why=f"It answered something else ({text})",
-            remedy="Check the port; SSH normally listens on 22",
-        )
+    if attempt is None or not attempt.names_itself:
+        return _no_ssh(at, node, f"It answered something else ({text})")
     return ConnectionFailed(f"the SSH connection to {at} failed: {text}", node=node)
 
 

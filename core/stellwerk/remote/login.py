@@ -94,7 +94,7 @@ class Login:
             f"{self.target.user} could not log in at {self.target.host}",
             node=self.node,
             why=f"{_MAX_PASSWORDS} passwords were not accepted",
-            remedy="Check the user name and the password in a terminal: ssh " + self.target.address,
+            remedy="Check the user name and the password in a terminal: " + self.target.ssh_command,
         )
 
     def takes_passwords(self) -> bool:
@@ -195,7 +195,15 @@ class _Secrets(Answers):
             self.raise_if_given_up()
 
     def raise_if_given_up(self) -> None:
-        """Raises `Cancelled` when the person did not want to answer."""
+        """Raises `Cancelled` when the person did not want to answer, `LoginFailed` after a refused answer."""
+        if self._given_up and self._question.attempt > 1:
+            target = self._login.target
+            raise LoginFailed(
+                f"{target.user} could not log in at {target.host}",
+                node=self._login.node,
+                why="The machine refused the password, and no other one was given",
+                remedy=f"Check the user name and the password in a terminal: {target.ssh_command}",
+            )
         if self._given_up:
             raise Cancelled(
                 "no password was given", node=self._login.node, remedy="Pair the machine again when you have it"

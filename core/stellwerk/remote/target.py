@@ -34,6 +34,12 @@ class Target:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.user}@{host}" + ("" if self.port == DEFAULT_PORT else f":{self.port}")
 
+    @property
+    def ssh_command(self) -> str:
+        """The same for a terminal, as OpenSSH's `ssh` takes it."""
+        port = "" if self.port == DEFAULT_PORT else f"-p {self.port} "
+        return f"ssh {port}{self.user}@{self.host}"
+
 
 @dataclass(frozen=True, slots=True)
 class _Parts:

@@ -124,7 +124,26 @@ async def test_a_server_that_hangs_up_at_once_is_explained(
 ) -> None:
     error = await failure(desktop, "127.0.0.1", await silent_port(hang_up=True))
     assert "closed the connection" in str(error)
+    assert "no SSH server" in (error.why or "")
     assert "MaxStartups" in str(error)
+
+
+@pytest.mark.parametrize("greeting", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"hello"])
+async def test_a_server_that_says_something_else_and_hangs_up_is_no_ssh_server(
+    desktop: Desktop, silent_port: Callable[..., Awaitable[int]], greeting: bytes
+) -> None:
+    error = await failure(desktop, "127.0.0.1", await silent_port(greeting, hang_up=True))
+    assert "is not an SSH server" in str(error)
+    assert greeting.split(b"\r")[0].decode() in (error.why or "")
+    assert "port" in error.remedy
+
+
+async def test_a_busy_ssh_server_that_hangs_up_with_words_is_one(
+    desktop: Desktop, silent_port: Callable[..., Awaitable[int]]
+) -> None:
+    error = await failure(desktop, "127.0.0.1", await silent_port(b"Exceeded MaxStartups\r\n", hang_up=True))
+    assert "closed the connection" in str(error)
+    assert "may limit connections" in (error.why or "") and "no SSH server" not in (error.why or "")
 
 
 async def test_a_jump_host_that_may_not_forward_is_named(nodes: Nodes, links: Links) -> None:

@@ -171,6 +171,18 @@ async def test_a_wrong_password_is_asked_again_up_to_three_times(nodes: Nodes, l
     assert other.authorized_keys() is None
 
 
+async def test_a_refused_password_after_which_none_comes_is_called_refused(
+    nodes: Nodes, links: Links, person: Person
+) -> None:
+    node = await nodes()
+    person.passwords = ["falsch", None]
+    link = links(node)
+    with pytest.raises(LoginFailed, match="could not log in") as caught:
+        await link.pair(person)
+    assert "refused the password" in (caught.value.why or "")
+    assert f"ssh -p {node.port} {USER}@127.0.0.1" in (caught.value.remedy or "")
+
+
 async def test_no_password_given_means_cancelled_and_the_machine_can_be_retried(
     nodes: Nodes, links: Links, person: Person
 ) -> None:

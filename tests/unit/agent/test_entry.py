@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import io
+import os
 import socket
 from contextlib import redirect_stderr
 from pathlib import Path
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 from stellwerk.model.errors import BadInput
 from stellwerk_agent import __main__ as entry
 from stellwerk_agent import daemon, paths
-from stellwerk_agent.attach import version_key
+from stellwerk_agent.attach import start_remedy, version_key
 from stellwerk_agent.jobs import _whole_letters
 from stellwerk_agent.options import Options, map_address, parse_unprivileged
 
@@ -96,3 +98,13 @@ async def test_a_daemon_whose_socket_was_removed_ends(tmp_path: Path, monkeypatc
     await asyncio.sleep(0)
     paths.socket_path(tmp_path).unlink()
     assert await asyncio.wait_for(running, 20) is False
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
+def test_a_daemon_without_space_is_told_to_free_some(number: int) -> None:
+    assert "free space" in start_remedy(f"OSError: [Errno {number}] {os.strerror(number)}", Path("/home/x"))
+
+
+def test_another_failure_to_start_is_not_put_down_to_space() -> None:
+    remedy = start_remedy("ImportError: No module named 'json'", Path("/home/x"))
+    assert "space" not in remedy and "/home/x/daemon.out" in remedy

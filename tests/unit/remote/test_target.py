@@ -201,3 +201,15 @@ def test_any_configuration_is_read_or_refused(tmp_path_factory: pytest.TempPathF
         assert parse("a", path).name == "a"
     except BadInput:
         pass
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("nvidia@spark-1", "ssh nvidia@spark-1"),
+        ("nvidia@spark-1:2222", "ssh -p 2222 nvidia@spark-1"),
+        ("n@[fd00::1]:2222", "ssh -p 2222 n@fd00::1"),
+    ],
+)
+def test_the_command_for_a_terminal_is_what_ssh_takes(text: str, command: str) -> None:
+    assert parse(text).ssh_command == command
