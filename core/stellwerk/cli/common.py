@@ -9,7 +9,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -120,11 +120,11 @@ def write_json(path: str, data: Any, *, private: bool = False) -> None:
     target.write_text(text + "\n", encoding="utf-8")
 
 
-def table(*heads: str, title: str = "") -> Table:
-    """A table in the product's plain style."""
+def table(*heads: str, title: str = "", whole: Collection[str] = ()) -> Table:
+    """A table in the product's plain style. Columns in `whole` hold names and addresses: they are not broken."""
     made = Table(title=title or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for head in heads:
-        made.add_column(head, overflow="fold")
+        made.add_column(head, overflow="fold", no_wrap=head in whole)
     return made
 
 

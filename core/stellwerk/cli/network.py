@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -112,10 +112,8 @@ def show_cables(look: Look) -> None:
     out.print(rows)
     for ref, why in cabling.unheard:
         out.print(f"[yellow]cannot be heard[/] {plain(ref)}: {plain(why)}")
-    shape = look.topology.kind.value + (
-        "" if look.topology.direct_certain else " (or a switch that does not name itself)"
-    )
-    out.print(f"Topology: [bold]{plain(shape)}[/], order {plain(' – '.join(look.topology.order))}")
+    # That a pair may as well be a switch is one of the notes.
+    out.print(f"Topology: [bold]{plain(look.topology.kind.value)}[/], order {plain(' – '.join(look.topology.order))}")
     for note in (*look.topology.notes, *look.notes):
         out.print(f"  {plain(note)}", style="dim")
     for finding in look.cable_findings:
@@ -157,9 +155,10 @@ async def plan(
     return DONE
 
 
-def show_plan(made: Plan, *, with_diff: bool = False) -> None:
-    """The plan as a table, its warnings, and its diffs when wanted."""
-    rows = table("Machine", "Port", "Half", "Interface", "To", "Address now", "Planned", "MTU")
+def show_plan(made: Plan, *, with_diff: bool = False, said: Collection[str] = ()) -> None:
+    """The plan as a table, its warnings, its notes that were not `said` before, and its diffs when wanted."""
+    whole = ("Port", "Interface", "Address now", "Planned")
+    rows = table("Machine", "Port", "Interface", "To", "Address now", "Planned", "MTU", whole=whole)
     for node in made.nodes:
         for i, row in enumerate(node.rows):
             mtu = (
@@ -169,18 +168,17 @@ def show_plan(made: Plan, *, with_diff: bool = False) -> None:
             )
             rows.add_row(
                 plain(node.node) if i == 0 else "",
-                str(row.port),
-                row.half,
+                f"{row.port} {row.half}",
                 plain(row.netdev),
                 plain(row.peer or ""),
-                plain(", ".join(row.now) or "no address"),
+                plain("\n".join(row.now) or "no address"),
                 plain(row.then or "") if row.changed else "as it is",
                 mtu,
             )
     out.print(rows)
     for warning in made.warnings:
         out.print(f"[yellow]warn[/] {plain(warning)}")
-    for note in made.notes:
+    for note in (n for n in made.notes if n not in said):
         out.print(f"  {plain(note)}", style="dim")
     for node in made.nodes:
         summary = "nothing to change" if not node.changes else ", ".join(_summary(c) for c in node.changes[:6])

@@ -147,19 +147,22 @@ async def facts(cluster_name: str | None, json_path: str | None) -> int:
 
 def facts_table(found: dict[str, NodeFacts]) -> Any:
     """One row per machine; what is not there is said, not drawn as zero."""
-    rows = table("Machine", "Product", "System", "GPU", "Memory", "Network devices", "RDMA", "Root")
+    rows = table("Machine", "What it is", "Network devices", "RDMA", whole=("Network devices", "RDMA"))
     for name, fact in found.items():
         gpu = fact.gpus[0] if fact.gpus else None
         wired = [d for d in fact.netdevs if d.kind == "ethernet"]
+        it_is = (
+            fact.product or "product not available",
+            " ".join(p for p in (fact.os_name, fact.kernel) if p) or "system not available",
+            f"{gpu.name}, driver {gpu.driver}" if gpu else fact.gpu_note or "GPU not available",
+            f"memory {gibibytes_from_kb(fact.memory.total_kb)}",
+            f"root: {fact.sudo.state}",
+        )
         rows.add_row(
             plain(name),
-            plain(fact.product or "not available"),
-            plain(" ".join(p for p in (fact.os_name, fact.kernel) if p) or "not available"),
-            plain(f"{gpu.name}, driver {gpu.driver}" if gpu else fact.gpu_note or "not available"),
-            gibibytes_from_kb(fact.memory.total_kb),
+            plain("\n".join(it_is)),
             plain("\n".join(f"{d.name} {link_speed(d.speed_mbps) if d.carrier else 'no carrier'}" for d in wired)),
             plain("\n".join(f"{r.name} {r.state or ''}" for r in fact.rdma) or fact.rdma_note or "none"),
-            plain(fact.sudo.state),
         )
     return rows
 

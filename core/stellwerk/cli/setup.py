@@ -198,7 +198,7 @@ async def _network(
     if look.worst is Severity.BAD:
         return FINDINGS
     journey.plan = made = build_plan(session.cluster, look, mtu=mtu)
-    show_plan(made)
+    show_plan(made, said=look.topology.notes)
     journey.step("planned")
     if not made.empty:
         await require_root(made, session.links)

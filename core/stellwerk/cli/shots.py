@@ -24,8 +24,17 @@ SIZE_HELP = "Size of the window in pixels, e.g. 960x600."
 @click.option("--nodes", type=click.IntRange(3, 8), default=4, show_default=True)
 @click.option("--topology", type=click.Choice(["ring", "switch"]), default="ring", show_default=True)
 @click.option("--patience", type=click.FloatRange(0.5, 20.0), default=2.0, help="Longer waits on a busy computer.")
+@click.option("--readme", is_flag=True, help="Only the pictures of README.md, under the names used there.")
 def shots(
-    folder: Path, theme: str, language: str, size: str, scale: float, nodes: int, topology: str, patience: float
+    folder: Path,
+    theme: str,
+    language: str,
+    size: str,
+    scale: float,
+    nodes: int,
+    topology: str,
+    patience: float,
+    readme: bool,
 ) -> None:
     """Save a picture of every page and state into FOLDER. All machines in them are simulated."""
     width, _, height = size.partition("x")
@@ -47,7 +56,10 @@ def shots(
     themes = ("dark", "light") if theme == "both" else (theme,)
     wanted = album.Wanted(folder, themes, language, (int(width), int(height)), scale, nodes, topology, patience)
     try:
-        paths = album.take(wanted, lambda name: click.echo(f"  {name}"))
+        if readme:
+            paths = album.take_readme(folder, patience, click.echo)
+        else:
+            paths = album.take(wanted, lambda name: click.echo(f"  {name}"))
     except StellwerkError as error:
         show_error(error)
         sys.exit(ERROR)
