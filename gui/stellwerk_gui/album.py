@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
+import numpy as np
 from PySide6.QtCore import QEventLoop, QSize, QTimer
+from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from stellwerk.model.errors import StellwerkError
@@ -20,6 +24,7 @@ from stellwerk_gui.app import Application
 from stellwerk_gui.settings import SettingsFile
 
 POLL_MS = 25
+SMALLEST_FILE = 0  # Qt's quality of a PNG: the harder it packs, the lower
 Look = Callable[[str, QWidget], None]
 
 
@@ -35,6 +40,26 @@ class Wanted:
     nodes: int = 4
     topology: str = "ring"
     patience: float = 1.0  # how many times longer than usual a step may take
+    # State -> names of its files, each ending in its theme. Empty: every state in all `themes`.
+    chosen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+class _AllTaken(Exception):
+    """The journey may end: every chosen picture is there."""
+
+
+# The pictures of README.md: (machines, topology) -> what of their journey is shown.
+README: Mapping[tuple[int, str], Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        (4, "ring"): {"setup-3-wrong-cable": ("cables-dark",)},
+        (4, "switch"): {"setup-4-plan": ("plan-dark",)},
+        (8, "switch"): {
+            "setup-6-proof-failing": ("proof-dark",),
+            "cluster": ("cluster-dark", "cluster-light"),
+            "monitor": ("monitor-dark",),
+        },
+    }
+)
 
 
 @dataclass
@@ -63,7 +88,8 @@ class Album:
             self.window.shell.resize(QSize(*self.wanted.size))
             self.window.show()
             try:
-                self._journey()
+                with contextlib.suppress(_AllTaken):
+                    self._journey()
             finally:
                 self.window.close()
                 self.window.shell.deleteLater()
@@ -131,6 +157,7 @@ class Album:
         self.until(lambda: c.proof is not None and len(c.proof.checks) > 12, 60, "the first checks")
         self.shot("setup-6-proving")
         self.until(lambda: not c.proving, 180, "the proof")
+        self._self_tested()
         self.shot("setup-6-proof")
 
     def _wrong_cable(self) -> None:
@@ -173,6 +200,7 @@ class Album:
         self.settle(0.4)
         c.prove()
         self.until(lambda: not c.proving, 180, "the second proof")
+        self._self_tested()
         self.shot("setup-6-proof-failing")
         w.shell.open_page("cluster")
         self.until(lambda: bool(w.cluster_page.map.view.nodes), 20, "the map")
@@ -189,15 +217,22 @@ class Album:
         self.until(lambda: not c.proving, 180, "the third proof")
         self.shot("setup-6-proof-again")
 
+    def _self_tested(self) -> None:
+        """The self-test follows a proof by itself."""
+        card = self.window.setup_page.views["prove"].selftest  # type: ignore[attr-defined]
+        self.until(lambda: card.running, 2, "the start of the self-test", needed=False)
+        self.until(lambda: not card.running, 60, "the self-test", needed=False)
+
     def _running(self) -> None:
         w, c = self.window, self.window.controller
         names = [n.name for n in c.nodes]
         w.shell.open_page("monitor")
         for i, name in enumerate(names):
-            w.trial.load(name, (95.0, 30.0, 60.0, 12.0)[i % 4])
+            busy = (97.0, 71.0, 88.0, 52.0, 93.0, 64.0, 80.0, 45.0)[i % 8]
+            w.trial.load(name, (95.0, 30.0, 60.0, 12.0)[i % 4], gpu_pct=busy, cpu_pct=busy / 4, memory_gib=busy)
         w.monitor_page.stretch.choose("60")
         w.monitor_page.group.set_window(60)
-        self.settle(6.0)
+        self.settle(20.0 if self.wanted.chosen else 6.0)
         w.shell.open_page("cluster")
         self.settle(0.8)
         self.shot("cluster")
@@ -230,6 +265,8 @@ class Album:
         w.shell.open_page("setup")
         w.setup_page.open_step("pair")
         self.shot("setup-2-node-off")
+        w.shell.open_page("measure")
+        self.shot("measure")
 
     def _the_rest(self) -> None:
         w = self.window
@@ -290,18 +327,35 @@ class Album:
         """Grab the window (or `widget`) in every theme that is wanted."""
         target = widget if widget is not None else self.window.shell
         current = theme.current()
-        for choice in self.wanted.themes:
+        chosen = self.wanted.chosen
+        if chosen and name not in chosen:
+            return
+        files = {f: f.rpartition("-")[2] for f in chosen.get(name, ())} or {
+            f"{name}-{t}": t for t in self.wanted.themes
+        }
+        for file, choice in files.items():
             if current.choice != choice:
                 current.apply(choice, current.scale, current.reduce_motion)
             self.settle(0.02)
             if self.look is not None:
                 self.look(f"{name} {choice} {self.wanted.language}", target)
-            path = self.wanted.folder / f"{name}-{choice}.png"
-            image = target.grab()
-            if not image.save(str(path)):
+            path = self.wanted.folder / f"{file}.png"
+            image = _small(target.grab().toImage()) if chosen else target.grab().toImage()
+            if not image.save(str(path), quality=SMALLEST_FILE):
                 raise StellwerkError(f"{path} could not be saved", remedy="Choose another folder")
             self.paths.append(path)
         self.say(name)
+        if chosen and len(self.paths) == sum(map(len, chosen.values())):
+            raise _AllTaken
+
+
+def _small(image: QImage) -> QImage:
+    """Six bits a colour: no eye sees it, and a file of a repository is a quarter smaller."""
+    whole = image.convertToFormat(QImage.Format.Format_RGB888)
+    lines = np.frombuffer(whole.constBits(), np.uint8).reshape(whole.height(), whole.bytesPerLine())
+    rounded = np.minimum((lines.astype(np.uint16) + 2) // 4 * 4, 255).astype(np.uint8)
+    drawn = QImage(rounded.tobytes(), whole.width(), whole.height(), whole.bytesPerLine(), whole.format())
+    return drawn.copy()  # of its own: the bytes above end with this function
 
 
 def take(wanted: Wanted, say: Callable[[str], None] = lambda text: None) -> list[Path]:
@@ -311,3 +365,11 @@ def take(wanted: Wanted, say: Callable[[str], None] = lambda text: None) -> list
     album = Album(wanted, say=say)
     album.run()
     return album.paths
+
+
+def take_readme(folder: Path, patience: float, say: Callable[[str], None] = lambda text: None) -> list[Path]:
+    """Take the pictures of README.md, under the names that it shows."""
+    paths: list[Path] = []
+    for (nodes, topology), chosen in README.items():
+        paths += take(Wanted(folder, ("dark",), nodes=nodes, topology=topology, patience=patience, chosen=chosen), say)
+    return paths

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QFrame
 
 from stellwerk_gui import theme
 from stellwerk_gui.icons import paint_icon
 from stellwerk_gui.widgets.controls import Icon, hbox, label, plain_tip, vbox
+
+LEAST_SHARE = 0.8  # of the small type: below that a word is no longer easy to read
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,15 @@ class RailItem(QAbstractButton):
         low = self.window().height() < t.px(640)
         return QSize(t.px(56), t.px(44 if low else 54))
 
+    def word_font(self) -> QFont:
+        """The usual small type, narrower by as much as a long word needs to stay whole."""
+        t = theme.current()
+        font = theme.font(theme.SECOND_PT * t.scale)
+        needed, room = QFontMetricsF(font).horizontalAdvance(self.entry.title), t.px(56) - 2.0
+        if needed > room:
+            font.setPointSizeF(font.pointSizeF() * max(room / needed, LEAST_SHARE))
+        return font
+
     def paintEvent(self, event: QPaintEvent) -> None:
         t = theme.current()
         c = t.tokens
@@ -73,11 +84,10 @@ class RailItem(QAbstractButton):
         top = (box.height() - size - t.px(4) - word) / 2
         place = QRectF((box.width() - size) / 2, top, size, size)
         paint_icon(painter, self.entry.icon, place, c.accent_text if self.isChecked() else c.muted, 1.75)
-        painter.setFont(theme.font(theme.SECOND_PT * t.scale))
+        painter.setFont(self.word_font())
         painter.setPen(QColor(c.text if self.isChecked() else c.muted))
         text_box = QRectF(0, top + size + t.px(4), box.width(), word)
-        shown = painter.fontMetrics().elidedText(self.entry.title, Qt.TextElideMode.ElideRight, round(box.width()))
-        painter.drawText(text_box, Qt.AlignmentFlag.AlignCenter, shown)
+        painter.drawText(text_box, Qt.AlignmentFlag.AlignCenter, self.entry.title)
         if self.badge:
             painter.setPen(QColor(c.canvas))
             painter.setBrush(QColor(c.warn if self.badge == "warn" else c.bad))

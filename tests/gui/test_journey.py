@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import psutil
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
@@ -36,6 +37,7 @@ def set_up(window: Application) -> None:
 
 def test_a_ring_is_set_up_broken_and_mended_in_the_window(window: Application) -> None:
     c, setup, shell = window.controller, window.setup_page, window.shell
+    before = psutil.Process().children(recursive=True)
     set_up(window)
     assert setup.next.isEnabled()
 
@@ -68,6 +70,11 @@ def test_a_ring_is_set_up_broken_and_mended_in_the_window(window: Application) -
     prove = setup.views["prove"]
     cells = all_cells(prove.matrix.rows)  # type: ignore[attr-defined]
     assert {cell.verdict for cell in cells} == {Verdict.PASS}
+    # The collective self-test follows the proof by itself.
+    selftest = prove.selftest  # type: ignore[attr-defined]
+    wait_until(lambda: selftest.test is not None, 60)
+    assert selftest.test.ranks == 3
+    assert {row.wrong for row in selftest.test.rows} == {0}
 
     # Keyboard: Enter on a card opens its panel.
     click(setup.next)
@@ -76,3 +83,9 @@ def test_a_ring_is_set_up_broken_and_mended_in_the_window(window: Application) -
     card.setFocus()
     QTest.keyClick(card, Qt.Key.Key_Return)
     assert window.cluster_page.panel.isVisibleTo(window.cluster_page)
+
+    # Closed in the middle of a self-test: nothing that it started is left.
+    selftest.run()
+    assert selftest.running
+    window.close()
+    assert psutil.Process().children(recursive=True) == before

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QCheckBox, QHBoxLayout, QWidget
 
+from stellwerk_gui import theme
 from stellwerk_gui.controller import Controller
 from stellwerk_gui.widgets.controls import Combo, Segments, clear_layout, hbox, label
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from stellwerk.measure.cluster import ClusterPlan
     from stellwerk.measure.collectives import Plan
 
+NARROW_PX = 1000  # below that not all choices fit in one line
 KIB, MIB = 1 << 10, 1 << 20
 LATENCY = (KIB, 2 * KIB, 4 * KIB, 8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB)
 USUAL = (KIB, 4 * KIB, 8 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB)
@@ -40,9 +43,13 @@ class Choices(QWidget):
     def __init__(self, controller: Controller) -> None:
         super().__init__()
         self._controller = controller
-        row = hbox(self, spacing=12)
+        self._lines = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._lines.setContentsMargins(0, 0, 0, 0)
+        self._lines.setSpacing(theme.current().px(12))
         self._where_place = hbox()
-        row.addLayout(self._where_place)
+        self._lines.addLayout(self._where_place)
+        row = hbox(spacing=12)
+        self._lines.addLayout(row, 1)
         self.where = Segments((("here", self.tr("This computer")),), "here")
         self._where_place.addWidget(self.where)
         self.ranks = self._combo(row, self.tr("Ranks"))
@@ -65,6 +72,12 @@ class Choices(QWidget):
         controller.nodes_changed.connect(self._machines_changed)
         self._names: tuple[str, int] = ("", 0)
         self.refresh()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """In a narrow window the place has a line of its own."""
+        super().resizeEvent(event)
+        ways = QBoxLayout.Direction
+        self._lines.setDirection(ways.TopToBottom if self.width() < theme.current().px(NARROW_PX) else ways.LeftToRight)
 
     def _combo(self, row: QHBoxLayout, name: str) -> Combo:
         pair = hbox(spacing=6)
@@ -108,7 +121,7 @@ class Choices(QWidget):
         self.where = Segments(offered, chosen)
         self.where.setAccessibleName(self.tr("Where"))
         self.where.chosen.connect(lambda _: self._fit())
-        self._where_place.addWidget(self.where)
+        self._where_place.addWidget(self.where, 0, Qt.AlignmentFlag.AlignLeft)
         self._fit()
 
     def choose_cluster(self) -> None:

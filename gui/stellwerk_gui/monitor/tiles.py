@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import deque
 
 from PySide6.QtCore import QPointF, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF, QResizeEvent
+from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QWidget
 
 from stellwerk_gui import theme
 from stellwerk_gui.cluster.tiles import TileValue
 from stellwerk_gui.widgets.controls import clear_layout, frame, hbox, label, vbox
 
 SPARK_POINTS = 60
+NARROW_PX = 1080  # of the row: below that six cards with their small lines do not fit beside each other
 
 
 class Spark(QWidget):
@@ -58,16 +59,22 @@ class TileRow(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._row = hbox(self, spacing=12)
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setSpacing(theme.current().px(12))
+        self._cards: list[QFrame] = []
+        self._placed = (0, 0)  # columns and cards as they lie now
         self._labels: dict[str, tuple[QLabel, QLabel, QLabel, Spark]] = {}
         self._keys: list[str] = []
 
     def show_tiles(self, tiles: tuple[TileValue, ...], now_s: float = 0.0) -> None:
         self.setVisible(bool(tiles))
         if [t.key for t in tiles] != self._keys:
-            clear_layout(self._row)
+            clear_layout(self._grid)
+            self._cards, self._placed = [], (0, 0)
             self._keys = [t.key for t in tiles]
             self._labels = {t.key: self._card(t.key) for t in tiles}
+            self._place()
         for tile in tiles:
             value, unit, nodes, spark = self._labels[tile.key]
             spark.add(tile.number, now_s)
@@ -78,6 +85,27 @@ class TileRow(QWidget):
                 if tile.live < tile.total
                 else ""
             )
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place()
+
+    def _place(self) -> None:
+        """All in one row; in two rows where the figures would not fit."""
+        px = theme.current().px
+        narrow = self.width() < px(NARROW_PX)
+        columns = (len(self._cards) + 1) // 2 if narrow else len(self._cards)
+        if not columns or (columns, len(self._cards)) == self._placed:
+            return
+        self._placed = (columns, len(self._cards))
+        self._grid.setSpacing(px(8 if narrow else 12))
+        for i, card in enumerate(self._cards):
+            self._grid.addWidget(card, i // columns, i % columns)
+            inside = card.layout()
+            assert inside is not None, "every card has a column"
+            inside.setContentsMargins(px(12), px(4 if narrow else 10), px(12), px(3 if narrow else 8))
+        for x in range(len(self._cards)):
+            self._grid.setColumnStretch(x, 1 if x < columns else 0)
 
     def _card(self, key: str) -> tuple[QLabel, QLabel, QLabel, Spark]:
         names = {
@@ -104,5 +132,5 @@ class TileRow(QWidget):
         spark = Spark()
         row.addWidget(spark)
         column.addLayout(row)
-        self._row.addWidget(card, 1)
+        self._cards.append(card)
         return value, unit, nodes, spark

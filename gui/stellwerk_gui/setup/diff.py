@@ -148,7 +148,7 @@ class DiffView(QPlainTextEdit):
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         t = theme.current()
         self.setFont(theme.mono(theme.SECOND_PT * t.scale))
-        self.setStyleSheet(f"border-radius: 0; padding: 0; background: {t.tokens.canvas};")
+        self.setStyleSheet("border-radius: 0; padding: 0; background: transparent;")
         self.setViewportMargins(t.px(MARGIN_PX), 0, 0, 0)
         self.setAccessibleName(self.tr("Difference"))
         self._marks: list[tuple[str, int]] = []

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ROW_PX, HEAD_PX = 28, 31
 NODE_ROLE = int(Qt.ItemDataRole.UserRole)
 SUMMARY_ROLE, NUMBER_ROLE, ADOPTED_ROLE, CHANGED_ROLE, OLD_ROLE = (NODE_ROLE + i for i in range(1, 6))
-WIDTHS = (32, 42, 42, 124, 92, 136, 112, 96)
+WIDTHS = (32, 50, 50, 124, 84, 128, 112, 96)
 PORT, HALF, INTERFACE, TO, NOW, THEN, MTU = range(1, 8)
 AnyIndex = QModelIndex | QPersistentModelIndex
 

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from stellwerk.model.finding import Verdict
 from stellwerk_gui import theme
+from stellwerk_gui.measure.selftest import SelfTestCard
 from stellwerk_gui.setup.proof_cells import Row, sentences
 from stellwerk_gui.setup.proof_detail import CellDetail
 from stellwerk_gui.setup.proof_matrix import HEAD_PX, ROW_PX, SIGN, ProofMatrix
@@ -39,8 +40,12 @@ class ProveStep(StepPage):
         self.matrix.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.matrix.chosen = self._show_cell
         self.column.addWidget(self.matrix, 3)
+        below = hbox(spacing=12)
         self.detail = CellDetail()
-        self.column.addWidget(self.detail, 2)
+        below.addWidget(self.detail, 3)
+        self.selftest = SelfTestCard(controller)
+        below.addWidget(self.selftest, 3)
+        self.column.addLayout(below, 2)
         self.footer_note = self._legend()
         controller.proof_changed.connect(self._refresh)
 

@@ -81,8 +81,9 @@ class Trial(QObject):
     def clear_fault(self, kind: str, node: str | None, **more: Any) -> None:
         self._do(lambda cluster: cluster.clear_fault(kind, node=node, **more), lambda _: self.refresh())
 
-    def load(self, target: str, gbps: float) -> None:
-        self._do(lambda cluster: cluster.load(target, gbps), lambda _: self.refresh())
+    def load(self, target: str, gbps: float, **more: float) -> None:
+        """Traffic of a node or a port; `more`: gpu_pct, cpu_pct, memory_gib of its machine."""
+        self._do(lambda cluster: cluster.load(target, gbps, **more), lambda _: self.refresh())
 
     def plug(self, end: str, to: str) -> None:
         self._do(lambda cluster: cluster.plug(end, to), lambda _: self.refresh())

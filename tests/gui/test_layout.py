@@ -1,0 +1,156 @@
+"""No page cuts off or overlaps its texts: both languages, a usual and the smallest window."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QEvent, QSize, QTranslator
+from PySide6.QtGui import QFontMetrics
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
+
+from fixtures.eyes import faults
+from fixtures.machines import netdev_of
+from fixtures.window import wait_until
+from fixtures.wires import hear, sparks, switch
+from stellwerk.model.errors import ConnectionFailed
+from stellwerk.model.sample import GpuSample, NetCounters, Sample
+from stellwerk.setup.look import Look, judge
+from stellwerk.setup.store import Cluster, ClusterStore
+from stellwerk.telemetry import TelemetryStore
+from stellwerk_gui import theme
+from stellwerk_gui.app import Application
+from stellwerk_gui.cluster_controller import NodeSnapshot
+from stellwerk_gui.settings import SettingsFile
+
+NODES, SECONDS = 8, 20
+PAGES = ("start", "setup", "cluster", "monitor", "measure", "logs", "settings")
+SIZES = [(1440, 900), (960, 600)]
+
+
+@dataclass
+class OpenCluster:
+    """As much of a session as the pages look at while nothing is asked of the machines."""
+
+    cluster: Cluster
+    telemetry: TelemetryStore = field(default_factory=TelemetryStore)
+    ready: tuple[str, ...] = ()
+    links: dict[str, object] = field(default_factory=dict)
+
+
+def look_at_eight() -> Look:
+    wiring = switch(NODES)
+    members = sparks(NODES, wiring)
+    return judge({m.name: m.facts for m in members}, hear(NODES, wiring), {m.name: m.number for m in members}, None)
+
+
+def fill(telemetry: TelemetryStore) -> None:
+    """Some seconds of every machine, with figures as wide as they become."""
+    now = time.monotonic()
+    for second in range(SECONDS):
+        for n in range(1, NODES + 1):
+            moved = second * 23_600_000_000 // 2  # two halves carry 188.8 Gb/s together
+            count = NetCounters(moved, moved, second, second, carrier=True)
+            sample = Sample(
+                sequence=second,
+                monotonic_ns=second * 1_000_000_000,
+                wall_s=1_780_000_000.0 + second,
+                boot_id="one",
+                cpu_busy_ticks=second * 1998,
+                cpu_total_ticks=second * 2000,
+                mem_total_kb=125_829_120,
+                mem_available_kb=1_048_576,
+                gpus=(GpuSample(utilisation_pct=100.0, temperature_c=88.0, power_w=140.0),),
+                net={netdev_of(1, half): count for half in "AB"},
+            )
+            telemetry.add(f"spark-{n}", sample, now - SECONDS + second + 1)
+
+
+def open_eight(window: Application) -> None:
+    """Eight machines, one of them lost, with a look and live figures; no process stands behind them."""
+    c = window.controller
+    folder, cluster = window.store.create("laboratory")
+    session = OpenCluster(cluster)
+    fill(session.telemetry)
+    c.folder, c.session = folder, session  # type: ignore[assignment]
+    gone = ConnectionFailed("spark-8 does not answer", why="the connection was refused", remedy="Switch it on")
+    c.nodes = tuple(
+        NodeSnapshot(f"spark-{n}", f"nvidia@192.168.50.{10 + n}", n, "ready")
+        if n < NODES
+        else NodeSnapshot(f"spark-{n}", f"nvidia@192.168.50.{10 + n}", n, "failed", str(gone), gone)
+        for n in range(1, NODES + 1)
+    )
+    c.cluster_changed.emit()
+    c.look, c.looked_at_s = look_at_eight(), time.monotonic()
+    c.nodes_changed.emit()
+    c.look_changed.emit()
+
+
+@pytest.fixture(params=["en", "de"])
+def spoken(request: pytest.FixtureRequest, qapp: QApplication, tmp_path: Path) -> Iterator[Application]:
+    """The window in each language."""
+    store = ClusterStore(tmp_path / "data")
+    SettingsFile(store.base / "settings.json").change(language=request.param)
+    theme.install(qapp).keys_used = False
+    made = Application(qapp, store, time.monotonic(), search=False)
+    made.show()
+    wait_until(lambda: made._pages_built, 30)
+    yield made
+    made.controller.session = None
+    made.close()
+    for translator in qapp.findChildren(QTranslator):
+        QCoreApplication.removeTranslator(translator)
+        translator.deleteLater()
+    made.shell.hide()
+    made.shell.deleteLater()
+    made.deleteLater()
+    qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    qapp.processEvents()
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_no_text_is_cut_off_or_lies_on_another(spoken: Application, size: tuple[int, int], qapp: QApplication) -> None:
+    shell = spoken.shell
+    shell.resize(QSize(*size))
+    found: list[str] = []
+
+    def look(what: str) -> None:
+        for _ in range(3):  # a layout that answers to its own width needs more than one turn
+            qapp.sendPostedEvents()
+            qapp.processEvents()
+        found.extend(f"{what}: {fault}" for fault in faults(shell))
+
+    look("first start")
+    open_eight(spoken)
+    for page in PAGES:
+        shell.open_page(page)
+        assert shell.front == page
+        look(page)
+    shell.open_page("cluster")
+    spoken.cluster_page.show_as("table")
+    look("cluster as a table")
+    spoken.cluster_page.show_as("map")
+    spoken.cluster_page.open_node("spark-2")
+    look("a machine's panel")
+    assert (shell.width(), shell.height()) == size
+    assert found == []
+
+
+def test_the_words_of_the_rail_are_whole(spoken: Application) -> None:
+    for item in spoken.shell.rail.items.values():
+        assert QFontMetrics(item.word_font()).horizontalAdvance(item.entry.title) <= item.sizeHint().width()
+
+
+def test_the_eyes_see_a_cut_and_an_overlap(themed: theme.Theme) -> None:
+    box = QWidget()
+    for x, words in ((0, "one that is far too long"), (20, "two")):
+        text = QLabel(words, box)
+        text.setGeometry(x, 0, 60, 20)
+    box.show()
+    found = faults(box)
+    assert any("cut off" in fault for fault in found)
+    assert any("lie on each other" in fault for fault in found)
+    box.hide()
