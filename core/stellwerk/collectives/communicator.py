@@ -177,7 +177,8 @@ class Communicator:
             if self._closed:
                 return
             self._closed = True
-        if self._waiting.blocked_since is not None and self._control.fatal is None:
+        # A call in its first time slice counts, too: its peers would wait for a rank that has left.
+        if not self._sequencer.idle and self._control.fatal is None:
             self._control.give_up(Aborted("the communicator was closed during a call"))
         self._sequencer_end()
         self._finalizer()

@@ -69,6 +69,11 @@ class Sequencer:
         """Take the turn if nothing is queued; then the caller runs its task itself and calls `leave()`."""
         return not self._pending and self._turn.acquire(False)
 
+    @property
+    def idle(self) -> bool:
+        """Whether no task runs or waits. Only a snapshot: another thread may begin one at once."""
+        return not self._pending and not self._turn.locked()
+
     def turn(self) -> threading.Lock:
         """The turn itself, for whoever must wait for it."""
         return self._turn

@@ -281,7 +281,7 @@ def closed_while_blocked(comm: Communicator) -> str:
         while comm.health().state != "failed":
             time.sleep(0.005)
         return comm.health().error or ""
-    thread = threading.Timer(0.3, comm.close)
+    thread = threading.Thread(target=_close_when_busy, args=(comm,))
     thread.start()
     try:
         comm.all_reduce(np.ones(10, np.float32))
@@ -290,6 +290,12 @@ def closed_while_blocked(comm: Communicator) -> str:
     finally:
         thread.join()
     return "no error"
+
+
+def _close_when_busy(comm: Communicator) -> None:
+    while comm.health().state != "busy":
+        time.sleep(0.001)
+    comm.close()
 
 
 def interrupted(comm: Communicator) -> str:
