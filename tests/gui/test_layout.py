@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,7 +17,9 @@ from fixtures.eyes import faults
 from fixtures.machines import netdev_of
 from fixtures.window import wait_until
 from fixtures.wires import hear, sparks, switch
+from stellwerk.measure.cluster import SelfTest, SelfTestRow
 from stellwerk.model.errors import ConnectionFailed
+from stellwerk.model.finding import Check, Verdict, Verification
 from stellwerk.model.sample import GpuSample, NetCounters, Sample
 from stellwerk.setup.look import Look, judge
 from stellwerk.setup.store import Cluster, ClusterStore
@@ -39,6 +42,9 @@ class OpenCluster:
     telemetry: TelemetryStore = field(default_factory=TelemetryStore)
     ready: tuple[str, ...] = ()
     links: dict[str, object] = field(default_factory=dict)
+
+    def save(self, cluster: Cluster) -> None:
+        self.cluster = cluster
 
 
 def look_at_eight() -> Look:
@@ -69,6 +75,38 @@ def fill(telemetry: TelemetryStore) -> None:
             telemetry.add(f"spark-{n}", sample, now - SECONDS + second + 1)
 
 
+def eight_proven() -> Verification:
+    """All of it right, but for one half at 13 Gb/s."""
+    checks = []
+    for n in range(1, NODES + 1):
+        for half in "AB":
+            subject = f"port 1 half {half} -> spark-{n % NODES + 1}"
+            slow = n == 2 and half == "B"
+            verdict = Verdict.DEGRADED if slow else Verdict.PASS
+            why = "half B carries 13 Gb/s where 92 are wanted: the cable, the port or the machine needs a cold start"
+            remedy = "Take the power from spark-2 for a minute, then prove again" if slow else ""
+            plain = Check("mtu", f"spark-{n}", subject, Verdict.PASS, text="9000", port=1, half=half)
+            fast = dataclasses.replace(plain, kind="bandwidth", verdict=verdict, value=13.0 if slow else 98.1)
+            fast = dataclasses.replace(fast, unit="Gb/s", pass_mark=92.0, text="13.0" if slow else "98.1")
+            checks += [plain, dataclasses.replace(fast, why=why if slow else "", remedy=remedy)]
+    return Verification("r1", "laboratory", "switch", "2026-11-30T09:00:00", 6.0, tuple(checks), simulated=True)
+
+
+SELF_TESTED = SelfTest(
+    ranks=NODES,
+    transport="tcp",
+    calls=850,
+    sizes=(8192, 65536, 1 << 20),
+    rows=tuple(
+        SelfTestRow(name, (2911.0, 3530.0, 56_400.0), 0)
+        for name in ("direct", "two_shot", "recursive_doubling", "ring")
+    ),
+    best=("ring", "ring", "direct"),
+    notes=("verbs is off on every rank: rank 0 (spark-1): there is no RDMA device",),
+    simulated=True,
+)
+
+
 def open_eight(window: Application) -> None:
     """Eight machines, one of them lost, with a look and live figures; no process stands behind them."""
     c = window.controller
@@ -80,7 +118,7 @@ def open_eight(window: Application) -> None:
     c.nodes = tuple(
         NodeSnapshot(f"spark-{n}", f"nvidia@192.168.50.{10 + n}", n, "ready")
         if n < NODES
-        else NodeSnapshot(f"spark-{n}", f"nvidia@192.168.50.{10 + n}", n, "failed", str(gone), gone)
+        else NodeSnapshot(f"spark-{n}", f"nvidia@192.168.50.{10 + n}", n, "needs attention", str(gone), gone)
         for n in range(1, NODES + 1)
     )
     c.cluster_changed.emit()
@@ -129,6 +167,12 @@ def test_no_text_is_cut_off_or_lies_on_another(spoken: Application, size: tuple[
         shell.open_page(page)
         assert shell.front == page
         look(page)
+    spoken.controller.proof = eight_proven()
+    shell.open_page("setup")
+    spoken.setup_page.open_step("prove")
+    prove = spoken.setup_page.views["prove"]
+    prove.selftest.show_test(SELF_TESTED)  # type: ignore[attr-defined]
+    look("the proof")
     shell.open_page("cluster")
     spoken.cluster_page.show_as("table")
     look("cluster as a table")

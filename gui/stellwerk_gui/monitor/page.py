@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QFileDialog, QGridLayout, QHBoxLayout, QMenu, QWidget
+from PySide6.QtWidgets import QFileDialog, QGridLayout, QHBoxLayout, QMenu, QScrollArea, QWidget
 
 from stellwerk.model.errors import StellwerkError
 from stellwerk.model.units import seconds
@@ -28,6 +28,7 @@ from stellwerk_gui.widgets.controls import Button, Combo, Segments, clear_layout
 from stellwerk_gui.widgets.graph import Graph, GraphGroup, Series
 
 DRAW_MS = 100
+LEAST_GRAPH_PX = 176
 STRETCHES = (("60", "1 min"), ("300", "5 min"), ("900", "15 min"), ("3600", "1 h"))
 DEFAULT_GRAPHS = ("link", "gpu", "memory", "power")
 
@@ -70,7 +71,14 @@ class MonitorPage(Page):
         self._last_drawn = 0.0
 
     def _build(self) -> None:
-        column = vbox(self.body, margins=(16, 0, 16, 12), spacing=12)
+        outer = vbox(self.body, spacing=0)
+        area = QScrollArea()  # a low window scrolls; graphs of a few pixels tell nothing
+        area.setWidgetResizable(True)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        inner = QWidget()
+        column = vbox(inner, margins=(16, 0, 16, 12), spacing=12)
+        area.setWidget(inner)
+        outer.addWidget(area)
         self.tiles = TileRow()
         column.addWidget(self.tiles)
         self.strip = LiveStrip(self.controller)
@@ -87,6 +95,7 @@ class MonitorPage(Page):
             box = vbox(holder, spacing=0)
             graph = self._graph(self._chosen[i], i)
             box.addWidget(graph)
+            holder.setMinimumHeight(theme.current().px(LEAST_GRAPH_PX))
             self.graphs.append(graph)
             grid.addWidget(holder, i // 2, i % 2)
         column.addLayout(grid, 1)

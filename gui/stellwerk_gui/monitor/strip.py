@@ -17,6 +17,8 @@ from stellwerk_gui.icons import paint_icon, swatch
 from stellwerk_gui.widgets.controls import Button, restyle
 from stellwerk_gui.widgets.fabricmap.cable import STRAND_WIDTHS, load_step
 
+NARROW_BOX_PX = 150  # below that the words beside a link need most of the width
+
 
 class NodeChip(Button):
     """A chip of the legend: click hides, double click isolates."""
@@ -89,7 +91,9 @@ class LiveStrip(QWidget):
             p.drawRoundedRect(QRectF(box.left() + 9.5, box.center().y() - 4.5, 9, 9), 3, 3)
             p.setFont(theme.font(theme.SECOND_PT, QFont.Weight.DemiBold))
             p.setPen(QColor(c.muted if stale else c.text))
-            name = p.fontMetrics().elidedText(node.name, Qt.TextElideMode.ElideRight, int(box.width() - 78))
+            tight = p.fontMetrics().horizontalAdvance(node.name) > box.width() - 78
+            room = int(box.width() - (36 if tight else 78))  # where both do not fit, the name is worth more
+            name = p.fontMetrics().elidedText(node.name, Qt.TextElideMode.ElideRight, room)
             p.drawText(box.adjusted(26, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, name)
             gpu = latest.get("gpu.util")
             cpu = latest.get("cpu")
@@ -98,7 +102,10 @@ class LiveStrip(QWidget):
             text = (seconds(age) if age is not None else "") if stale else "" if load is None else f"{load:.0f} %"
             p.setFont(theme.font(theme.SECOND_PT))
             p.setPen(QColor(c.muted if stale else c.text))
-            p.drawText(box.adjusted(0, 0, -10, 0), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, text)
+            if not tight:
+                p.drawText(
+                    box.adjusted(0, 0, -10, 0), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, text
+                )
             if node.name in bad:
                 paint_icon(p, "alert-triangle", QRectF(box.right() - 58, box.center().y() - 7, 14, 14), c.warn)
             self._link(p, box, bar, latest, stale)
@@ -108,7 +115,7 @@ class LiveStrip(QWidget):
         c = theme.current().tokens
         sent = [v for k, v in latest.items() if k.startswith("half.") and k.endswith(".tx") and v is not None]
         total = sum(sent)
-        x = box.left() + box.width() * 0.45
+        x = box.left() + (box.width() * 0.45 if box.width() >= NARROW_BOX_PX else 12)
         for i in range(2):
             step = load_step(total / 2)
             pen = QPen(QColor(c.line if stale else c.load[step]), STRAND_WIDTHS[step])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QScrollArea, QSizePolicy, QWidget
 
 from stellwerk.model.finding import Verdict
 from stellwerk_gui import theme
@@ -13,10 +15,13 @@ from stellwerk_gui.setup.proof_cells import Row, sentences
 from stellwerk_gui.setup.proof_detail import CellDetail
 from stellwerk_gui.setup.proof_matrix import HEAD_PX, ROW_PX, SIGN, ProofMatrix
 from stellwerk_gui.setup.view import StepPage
-from stellwerk_gui.widgets.controls import Button, Combo, Icon, hbox, label
+from stellwerk_gui.widgets.controls import Button, Combo, Icon, hbox, label, vbox
 
 if TYPE_CHECKING:
     from stellwerk_gui.controller import Controller
+
+BESIDE_FROM_PX = 900  # from here the cell in hand and the self-test lie beside each other
+LEAST_MATRIX_PX = 220
 
 
 class ProveStep(StepPage):
@@ -39,13 +44,20 @@ class ProveStep(StepPage):
         self.matrix = ProofMatrix()
         self.matrix.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.matrix.chosen = self._show_cell
-        self.column.addWidget(self.matrix, 3)
-        below = hbox(spacing=12)
+        area = QScrollArea()  # in a low or narrow window all three keep their size and lie below each other
+        area.setWidgetResizable(True)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        inner = QWidget()
+        column = vbox(inner, spacing=8)
+        area.setWidget(inner)
+        self.column.addWidget(area, 1)
+        column.addWidget(self.matrix, 3)
+        below = self._below = hbox(spacing=12)
         self.detail = CellDetail()
         below.addWidget(self.detail, 3)
         self.selftest = SelfTestCard(controller)
         below.addWidget(self.selftest, 3)
-        self.column.addLayout(below, 2)
+        column.addLayout(below, 2)
         self.footer_note = self._legend()
         controller.proof_changed.connect(self._refresh)
 
@@ -62,6 +74,12 @@ class ProveStep(StepPage):
             pair.addWidget(label(text, kind))
             row.addLayout(pair)
         return box
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        narrow = self.width() < theme.current().px(BESIDE_FROM_PX)
+        ways = QBoxLayout.Direction
+        self._below.setDirection(ways.TopToBottom if narrow else ways.LeftToRight)
 
     def entered(self) -> None:
         self._fill_history()
@@ -102,6 +120,7 @@ class ProveStep(StepPage):
         px = theme.current().px
         high = px(HEAD_PX + len(self.matrix.rows) * ROW_PX + 6)
         self.matrix.setMaximumHeight(max(px(150), high + px(12)))
+        self.matrix.setMinimumHeight(min(high + px(12), px(LEAST_MATRIX_PX)))
 
     def _show_cell(self, row: Row, at: int) -> None:
         column = self.matrix.columns[at]
