@@ -14,6 +14,8 @@ MAGIC = b"SWHEAR1\n"
 # "Local experimental EtherType 2" of IEEE 802: never used by a product for traffic of its own.
 ETHERTYPE = 0x88B6
 ETHERTYPE_LLDP = 0x88CC
+ETHERTYPE_IPV6 = 0x86DD
+UDP_HEADER = 17
 BROADCAST = b"\xff" * 6
 LLDP_GROUPS = (b"\x01\x80\xc2\x00\x00\x0e", b"\x01\x80\xc2\x00\x00\x03", b"\x01\x80\xc2\x00\x00\x00")
 BPDU_GROUP = b"\x01\x80\xc2\x00\x00\x00"
@@ -63,6 +65,32 @@ def parse_payload(data: bytes) -> Said | None:
 def ethernet_frame(source: bytes, payload: bytes) -> bytes:
     """A broadcast frame of our EtherType."""
     return (BROADCAST + source + struct.pack("!H", ETHERTYPE) + payload).ljust(MIN_FRAME_BYTES, b"\0")
+
+
+def multicast6_frame(source: bytes, group: bytes, port: int, payload: bytes) -> bytes:
+    """A whole Ethernet frame with a UDP packet to an IPv6 link-local group (16 bytes), as the kernel would send it.
+
+    The sender's address is made of its MAC (EUI-64): the interface need not have one.
+    """
+    sender = b"\xfe\x80" + bytes(6) + bytes([source[0] ^ 2]) + source[1:3] + b"\xff\xfe" + source[3:]
+    length = 8 + len(payload)
+    udp = struct.pack("!HHHH", port, port, length, 0)
+    checksum = _internet_checksum(sender + group + struct.pack("!II", length, UDP_HEADER) + udp + payload)
+    udp = struct.pack("!HHHH", port, port, length, checksum or 0xFFFF)
+    head = struct.pack("!IHBB", 6 << 28, length, UDP_HEADER, 1)
+    frame = (
+        b"\x33\x33" + group[-4:] + source + struct.pack("!H", ETHERTYPE_IPV6) + head + sender + group + udp + payload
+    )
+    return frame.ljust(MIN_FRAME_BYTES, b"\0")
+
+
+def _internet_checksum(data: bytes) -> int:
+    """RFC 1071."""
+    padded = data + b"\0" * (len(data) % 2)
+    total: int = sum(struct.unpack(f"!{len(padded) // 2}H", padded))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
 
 
 def split_frame(frame: bytes) -> tuple[bytes, bytes, int, bytes] | None:

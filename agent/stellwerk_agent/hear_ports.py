@@ -236,10 +236,17 @@ class RawPort(SocketPort):
     def _send(self, payload: bytes) -> None:
         if self._protocol == hear_frames.ETHERTYPE:
             self._socket.send(hear_frames.ethernet_frame(self._mac, payload))
+            # Who listens there without root hears no frame of ours, but a packet to the IPv6 group.
+            self._socket.send(as_multicast6(self._mac, payload))
 
     def _receive(self) -> Event | None:
         frame, address = self._socket.recvfrom(MAX_PACKET_BYTES)
         return None if address[2] == _PACKET_OUTGOING else judge_frame(self.netdev, frame)
+
+
+def as_multicast6(mac: bytes, payload: bytes) -> bytes:
+    """What `UdpPort` says over IPv6, as a frame."""
+    return hear_frames.multicast6_frame(mac, socket.inet_pton(socket.AF_INET6, GROUP6), UDP_PORT, payload)
 
 
 def raw_ports(netdev: str, mac: str) -> list[RawPort]:
@@ -274,7 +281,8 @@ class UnixPort(SocketPort):
     A raw packet that does not begin like our payload is taken as a whole Ethernet frame (LLDP, spanning tree).
     """
 
-    def __init__(self, directory: Path, netdev: str, kind: str) -> None:
+    def __init__(self, directory: Path, netdev: str, kind: str, mac: bytes = b"") -> None:
+        self._mac = mac
         super().__init__(netdev, kind, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC))
         try:
             with short_path(directory / f"{netdev}.sock") as name:
@@ -285,6 +293,8 @@ class UnixPort(SocketPort):
 
     def _send(self, payload: bytes) -> None:
         self._socket.send(bytes([KINDS[self.kind]]) + payload)
+        if self.kind == RAW:
+            self._socket.send(bytes([KINDS[RAW]]) + as_multicast6(self._mac, payload))
 
     def _receive(self) -> Event | None:
         packet = self._socket.recv(MAX_PACKET_BYTES)
@@ -313,7 +323,7 @@ def open_port(carrier: str, netdev: str, index: int, kind: str) -> Port:
 def open_raw_ports(carrier: str, netdev: str, mac: str) -> list[Port]:
     """The raw ports of an interface. Raises OSError, and ValueError for a MAC that is none."""
     if carrier.startswith("unix:"):
-        return [UnixPort(Path(carrier.removeprefix("unix:")), netdev, RAW)]
+        return [UnixPort(Path(carrier.removeprefix("unix:")), netdev, RAW, hear_frames.parse_mac(mac))]
     return [*raw_ports(netdev, mac)]
 
 

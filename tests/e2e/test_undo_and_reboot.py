@@ -39,3 +39,11 @@ async def test_the_cable_is_seen_after_an_undo_and_a_reboot_of_one_machine(tmp_p
         after = await take_look(made.session, None, hear_s=1.0)
         assert after.topology.kind is TopologyKind.PAIR, after.cable_findings
         assert [f.code for f in after.cable_findings] == [f.code for f in look.cable_findings]
+
+
+@pytest.mark.timeout(180)
+async def test_a_machine_without_link_local_but_with_root_is_heard_by_one_without_root(tmp_path: Path) -> None:
+    async with journey(tmp_path, faults=({"kind": "link-local-off", "node": "spark-1"},)) as made:
+        await made.session.links["spark-2"].call("sudo.forget", {})
+        look = await take_look(made.session, None)
+        assert look.topology.kind is TopologyKind.PAIR, look.cable_findings

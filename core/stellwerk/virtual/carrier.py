@@ -62,7 +62,11 @@ class Carriers:
         problem = obstacle(interface, kind, root=root)
         if problem is not None:
             return problem
-        frame = bytes([kind]) + bytes.fromhex(interface.mac.replace(":", "")) + payload
+        mac = bytes.fromhex(interface.mac.replace(":", ""))
+        frame = bytes([kind]) + mac + payload
+        packet = multicast6_payload(payload) if kind == RAW else None
+        if packet is not None:
+            kind, frame = IPV6, bytes([IPV6]) + mac + packet
         for node, heard_by in self.cluster.fabric.listeners(self.machine.name, name):
             peer = self.cluster.carriers.get(node)
             if peer is not None and obstacle(heard_by, kind, root=True) is None and heard_by.name in peer.sockets:
@@ -83,6 +87,16 @@ def obstacle(interface: Interface, kind: int, *, root: bool) -> str | None:
     if kind == IPV4 and not interface.addresses4:
         return "no-ipv4"
     return None
+
+
+def multicast6_payload(frame: bytes) -> bytes | None:
+    """What a kernel hands to those who listen on an IPv6 group: the UDP payload of a whole frame; None for others."""
+    udp = frame[54:62]
+    is_udp6 = frame[:2] == b"\x33\x33" and frame[12:14] == b"\x86\xdd" and frame[20:21] == b"\x11" and len(udp) == 8
+    if not is_udp6:
+        return None
+    (length,) = struct.unpack_from("!H", udp, 4)
+    return frame[62 : 54 + length]
 
 
 def lldp_frame(switch: str, port: int) -> bytes:

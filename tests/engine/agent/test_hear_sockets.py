@@ -24,21 +24,28 @@ from stellwerk_agent.hear_frames import Said, build_payload
 def run(*words): subprocess.run(words, check=True)
 
 print(os.getpid(), flush=True)
-me, peer_pid = json.loads(sys.stdin.readline())
+me, peer_pid, role = json.loads(sys.stdin.readline())
 if peer_pid:
     run("ip", "link", "add", "end0", "type", "veth", "peer", "name", "end0", "netns", str(peer_pid))
 print("cable", flush=True)
 sys.stdin.readline()
 run("sysctl", "-qw", "net.ipv6.conf.end0.accept_dad=0")
-run("ip", "addr", "add", f"169.254.7.{me}/16", "dev", "end0")
+if role != "root":
+    run("ip", "addr", "add", f"169.254.7.{me}/16", "dev", "end0")
+else:
+    run("sysctl", "-qw", "net.ipv6.conf.end0.addr_gen_mode=1")  # no link-local address
 run("ip", "link", "set", "end0", "up")
 mac = json.loads(subprocess.check_output(["ip", "-j", "link", "show", "end0"]))[0]["address"]
 until = time.monotonic() + 10
-while b"fe80" not in subprocess.check_output(["ip", "-6", "addr", "show", "end0"]) and time.monotonic() < until:
+wanted = b"link/ether" if role == "root" else b"fe80"
+while wanted not in subprocess.check_output(["ip", "addr", "show", "end0"]) and time.monotonic() < until:
     time.sleep(0.05)
 index = socket.if_nametoindex("end0")
-ports = [hear_ports.open_port("sockets", "end0", index, kind) for kind in ("ipv6", "ipv4")]
-ports += hear_ports.open_raw_ports("sockets", "end0", mac)
+ports = []
+if role != "root":
+    ports += [hear_ports.open_port("sockets", "end0", index, kind) for kind in ("ipv6", "ipv4")]
+if role != "user":
+    ports += hear_ports.open_raw_ports("sockets", "end0", mac)
 print("ready", flush=True)
 sys.stdin.readline()
 with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as switch:  # what a switch at this end would say
@@ -95,18 +102,28 @@ def ends() -> Iterator[tuple[End, End]]:
         end.close()
 
 
-def test_each_kind_of_socket_hears_the_other_end_and_not_itself(ends: tuple[End, End]) -> None:
+def exchanged(ends: tuple[End, End], *roles: str) -> list[Any]:
+    """What both ends report; the roles: all, root (raw frames alone, no address), user (no raw frames)."""
     first, second = ends
-    second.say([2, None])
+    second.say([2, None, roles[1]])
     assert second.hear() == "cable"
-    first.say([1, second.pid])
+    first.say([1, second.pid, roles[0]])
     assert first.hear() == "cable"
     for step in ("ready", None):
         for end in ends:
             end.say("go")
         if step:
             assert [end.hear() for end in ends] == [step, step]
-    results = [json.loads(end.hear()) for end in ends]
+    return [json.loads(end.hear()) for end in ends]
+
+
+def test_an_end_with_root_and_no_address_is_heard_by_one_without_root(ends: tuple[End, End]) -> None:
+    _, user = exchanged(ends, "root", "user")
+    assert user["heard"] == [["ipv6", "node-1"]]
+
+
+def test_each_kind_of_socket_hears_the_other_end_and_not_itself(ends: tuple[End, End]) -> None:
+    results = exchanged(ends, "all", "all")
     for result, other in zip(results, ("node-2", "node-1"), strict=True):
         assert result["heard"] == [["ipv4", other], ["ipv6", other], ["raw", other]]
         assert set(result["problems"].values()) == {None}

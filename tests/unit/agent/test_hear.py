@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import struct
 
 import pytest
@@ -38,6 +39,19 @@ def test_any_bytes_on_the_wire_are_no_error(data: bytes) -> None:
     hear_frames.parse_payload(hear_frames.MAGIC + data)
     hear_ports.judge_frame("eth0", data)
     hear_frames.parse_lldp(b"\x01\x80\xc2\x00\x00\x0e" + bytes(6) + b"\x88\xcc" + data, "eth0")
+
+
+def test_a_multicast_packet_as_a_frame_is_what_rfc_2464_and_8200_say() -> None:
+    group = socket.inet_pton(socket.AF_INET6, "ff02::5357:4845")
+    frame = hear_frames.multicast6_frame(bytes.fromhex("3c6d6601b3b0"), group, 47531, b"odd")
+    assert frame[:14].hex() == "3333535748453c6d6601b3b086dd"
+    assert socket.inet_ntop(socket.AF_INET6, frame[22:38]) == "fe80::3e6d:66ff:fe01:b3b0"
+    assert frame[38:54] == group
+    assert struct.unpack("!HHH", frame[54:60]) == (47531, 47531, 11)
+    # The receiver's sum over pseudo-header and packet, checksum included, is all ones.
+    data = frame[22:54] + struct.pack("!II", 11, 17) + frame[54:65] + b"\0"
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    assert (total & 0xFFFF) + (total >> 16) == 0xFFFF
 
 
 def test_a_payload_from_a_stranger_is_cleaned_bounded_and_checked() -> None:
