@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from stellwerk.model.errors import StellwerkError
 from stellwerk.setup.store import Cluster, ClusterFolder, ClusterLock, ClusterStore
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from stellwerk_gui.prompts import GuiPrompts
 
 RELOOK_PAUSE_S = 1.0
+GATHER_MS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,12 @@ class ClusterController(QObject):
         self.rate_hz = 1.0
         self._lock: ClusterLock | None = None
         self._looking: Task | None = None
+        # Machines report each percent of what is sent to them: the pages hear of it all at once, some times a second.
+        self._said: dict[str, str] = {}
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(GATHER_MS)
+        self._soon.timeout.connect(self._refresh_nodes)
         self.relay = Relay(self)
         self.relay.arrived.connect(self._take)
         self._prompts: GuiPrompts | None = None
@@ -140,6 +147,7 @@ class ClusterController(QObject):
         session, self.session = self.session, None
         self.stop_looking()
         self.nodes, self.look, self.wanted = (), None, None
+        self._said.clear()
         given, self._sudo_given = self._sudo_given, False
 
         def closed() -> None:
@@ -331,10 +339,11 @@ class ClusterController(QObject):
             self.happened.emit(str(payload))
 
     def _node_state(self, name: str, state: LinkState, reason: str) -> None:
-        before = self.node(name)
-        self._refresh_nodes()
-        if before is not None and before.state != state.value:
+        if self._said.get(name) != state.value and self.node(name) is not None:
             self.happened.emit(f"{name}: {state.value}")
+        self._said[name] = state.value
+        if not self._soon.isActive():
+            self._soon.start()
 
     def _refresh_nodes(self) -> None:
         """Read the links' plain attributes; they are only ever replaced, so a read from here is whole."""

@@ -60,8 +60,8 @@ class ClusterPage(Page):
         self._timer = QTimer(self)
         self._timer.setInterval(REFRESH_MS)
         self._timer.timeout.connect(self.refresh)
-        controller.nodes_changed.connect(self.refresh)
-        controller.look_changed.connect(self.refresh)
+        controller.nodes_changed.connect(self._heard)
+        controller.look_changed.connect(self._heard)
         controller.cluster_changed.connect(self._cluster_changed)
         QShortcut(QKeySequence("Esc"), self, self.close_panel)
 
@@ -131,6 +131,11 @@ class ClusterPage(Page):
     def _cluster_changed(self) -> None:
         self.close_panel()
         self.refresh()
+
+    def _heard(self) -> None:
+        """Only in front: a hidden map is drawn anew when it is shown."""
+        if self.isVisible():
+            self.refresh()
 
     def refresh(self) -> None:
         """Show what is known now."""

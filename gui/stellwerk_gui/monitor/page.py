@@ -135,6 +135,8 @@ class MonitorPage(Page):
         return [Series(n.name, theme.current().node_colour(n.number)) for n in self.controller.nodes]
 
     def _nodes_changed(self) -> None:
+        if not self.isVisible():
+            return  # `shown` asks again
         names = tuple(n.name for n in self.controller.nodes)
         for graph in self.graphs:
             graph.set_series(self._series())

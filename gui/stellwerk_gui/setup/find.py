@@ -30,6 +30,7 @@ class FindStep(StepPage):
         self._found: tuple[Target, ...] = ()
         self._available = True
         self._build()
+        self._shown: tuple[tuple[str, str, int], ...] | None = None
         controller.nodes_changed.connect(self._refresh)
 
     def _build(self) -> None:
@@ -123,6 +124,11 @@ class FindStep(StepPage):
             self.found_list.addLayout(row)
 
     def _refresh(self) -> None:
+        shown = tuple((n.name, n.address, n.number) for n in self.controller.nodes)
+        if shown == self._shown or not self.isVisible():
+            self.changed.emit()
+            return
+        self._shown = shown
         clear_layout(self._list)
         for node in self.controller.nodes:
             row_frame = frame("card")

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QWidget
 from stellwerk_gui.cluster.views import state_word
 from stellwerk_gui.prompts import ChangedKeyDialog
 from stellwerk_gui.setup.view import StepPage
-from stellwerk_gui.widgets.controls import Button, Icon, Swatch, clear_layout, frame, hbox, label, vbox
+from stellwerk_gui.widgets.controls import Button, Icon, Swatch, clear_layout, hbox, label, restyle, vbox
 
 if TYPE_CHECKING:
     from stellwerk_gui.controller import Controller, NodeSnapshot
@@ -36,6 +36,7 @@ class PairStep(StepPage):
         area.setWidget(inner)
         self.column.addWidget(area, 1)
         self._pairing = False
+        self._rows: dict[str, PairRow] = {}
         controller.nodes_changed.connect(self._refresh)
 
     def entered(self) -> None:
@@ -61,44 +62,20 @@ class PairStep(StepPage):
         if not self.isVisible():
             self.changed.emit()
             return
-        clear_layout(self._list)
+        names = [n.name for n in self.controller.nodes]
+        if names != list(self._rows):
+            clear_layout(self._list)
+            self._rows = {node.name: PairRow(node, self) for node in self.controller.nodes}
+            for row in self._rows.values():
+                self._list.addWidget(row)
+            self._list.addStretch(1)
         for node in self.controller.nodes:
-            self._list.addWidget(self._row_of(node))
-        self._list.addStretch(1)
+            self._rows[node.name].show_node(node)
         waiting = any(n.state in ("found", "needs attention", "closed") for n in self.controller.nodes)
         self.retry.setEnabled(waiting and not self._pairing)
         self.changed.emit()
 
-    def _row_of(self, node: NodeSnapshot) -> QFrame:
-        card = frame("card")
-        outer = vbox(card, margins=(16, 10, 12, 10), spacing=6)
-        row = hbox(spacing=10)
-        row.addWidget(Swatch(node.number))
-        row.addWidget(label(node.name, "heading"))
-        row.addWidget(label(node.address, "second-muted"))
-        row.addStretch(1)
-        outer.addLayout(row)
-        for widget in self._state(node):
-            row.addWidget(widget)
-        if node.state == "needs attention":
-            text = label(node.reason, "bad", wrap=True, selectable=True)
-            outer.addWidget(text)
-            outer.addLayout(self._actions(node))
-        elif node.reason and node.state != "ready":
-            outer.addWidget(label(node.reason, "second-muted", wrap=True))
-        return card
-
-    def _state(self, node: NodeSnapshot) -> list[QWidget]:
-        word = state_word(node.state)
-        if node.state == "ready":
-            return [Icon("circle-check", "good"), label(word, "good")]
-        if node.state == "needs attention":
-            return [Icon("circle-x", "bad"), label(word, "bad")]
-        step = WAY.index(node.state) + 1 if node.state in WAY else 0
-        way = f"{step}/{len(WAY)}  " if step else ""
-        return [Icon("refresh", "muted"), label(f"{way}{word}", "second-muted")]
-
-    def _actions(self, node: NodeSnapshot) -> QHBoxLayout:
+    def ways_out(self, node: NodeSnapshot) -> QHBoxLayout:
         row = hbox(spacing=8)
         if node.error is not None and node.error.code == "host-key-changed":
             row.addWidget(
@@ -131,3 +108,50 @@ class PairStep(StepPage):
         if nodes and ready == len(nodes):
             return self.tr("All ready")
         return self.tr("{ready} of {all} ready").format(ready=ready, all=len(nodes)) if ready else ""
+
+
+class PairRow(QFrame):
+    """One machine on its way. It changes its words many times a second, its widgets only when its state does."""
+
+    def __init__(self, node: NodeSnapshot, page: PairStep) -> None:
+        super().__init__()
+        self._page = page
+        self._acts_on: NodeSnapshot | None = None
+        self.setProperty("kind", "card")
+        outer = vbox(self, margins=(16, 10, 12, 10), spacing=6)
+        row = hbox(spacing=10)
+        row.addWidget(Swatch(node.number))
+        row.addWidget(label(node.name, "heading"))
+        row.addWidget(label(node.address, "second-muted"))
+        row.addStretch(1)
+        self._icon = Icon("refresh", "muted")
+        self._word = label("", "second-muted")
+        row.addWidget(self._icon)
+        row.addWidget(self._word)
+        outer.addLayout(row)
+        self._reason = label("", "second-muted", wrap=True, selectable=True)
+        outer.addWidget(self._reason)
+        self._actions = hbox()
+        outer.addLayout(self._actions)
+
+    def show_node(self, node: NodeSnapshot) -> None:
+        """How far it is, or what keeps it."""
+        word = state_word(node.state)
+        kind, icon = {"ready": ("good", "circle-check"), "needs attention": ("bad", "circle-x")}.get(
+            node.state, ("second-muted", "refresh")
+        )
+        step = WAY.index(node.state) + 1 if node.state in WAY else 0
+        text = f"{step}/{len(WAY)}  {word}" if step and kind == "second-muted" else word
+        if kind != self._word.property("kind"):
+            restyle(self._word, kind=kind)
+            restyle(self._reason, kind="bad" if kind == "bad" else "second-muted")
+        self._icon.set_icon(icon, "muted" if kind == "second-muted" else kind)
+        self._word.setText(text)
+        self._reason.setText(node.reason)
+        self._reason.setVisible(bool(node.reason) and node.state != "ready")
+        wanted = node if kind == "bad" else None
+        if wanted != self._acts_on:
+            self._acts_on = wanted
+            clear_layout(self._actions)
+            if wanted is not None:
+                self._actions.addLayout(self._page.ways_out(wanted))
