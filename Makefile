@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 OUT := out
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: run test lint types imports pytest bench bench-deps soak prebuilt clean system-run system-test
+.PHONY: run test lint types imports pytest bench bench-deps soak prebuilt shots clean system-run system-test
 
 run: system-run $(VENV)/.run
 	@scripts/run.sh $(BIN) $(OUT)
@@ -32,6 +32,10 @@ pytest:
 bench-deps: $(VENV)/.test
 	scripts/bench-deps.sh $(BIN)
 
+# The README's pictures, from simulated machines.
+shots: $(VENV)/.run
+	$(BIN)/stellwerk shots docs/pictures --readme
+
 # Long fault runs and measurements: never part of `make test`.
 soak: $(VENV)/.test
 	$(BIN)/python -m pytest -m soak
@@ -47,6 +51,7 @@ bench: $(VENV)/.test
 	$(BIN)/python tests/bench/telemetry_load.py
 	$(BIN)/python tests/bench/decide.py
 	$(BIN)/python tests/bench/collectives.py
+	$(BIN)/python tests/bench/window.py
 	$(BIN)/python tests/bench/gateway.py
 
 # Libraries for both processor families, to be carried in wheels and in what is sent to nodes.
