@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -24,6 +25,12 @@ os.environ.update(
     XDG_RUNTIME_DIR=str(_RUNTIME),
     QT_QPA_PLATFORM="offscreen",
 )
+
+# A run in the background of a shell, or under nohup, starts with some signals ignored, and every child inherits that:
+# tests that interrupt or end a process would prove nothing.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+for _number in (signal.SIGTERM, signal.SIGHUP):
+    signal.signal(_number, signal.SIG_DFL)
 
 import psutil  # noqa: E402
 import pytest  # noqa: E402
