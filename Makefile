@@ -25,8 +25,10 @@ types:
 imports:
 	$(BIN)/lint-imports
 
+# The unit tests share nothing and run two at a time; the others drive real processes, sockets and shared memory alone.
 pytest:
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/unit
+	$(BIN)/python -m pytest --ignore tests/unit
 
 # The rivals of the benchmarks: never needed to run or to test the program.
 bench-deps: $(VENV)/.test
