@@ -4,7 +4,7 @@ set -u
 need_run=(libegl1 libgl1 libxkbcommon0 libdbus-1-3 libfontconfig1 libxcb-cursor0 libxkbcommon-x11-0 libxcb-icccm4
           libxcb-image0 libxcb-keysyms1 libxcb-render-util0 libxcb-shape0)
 need_test=("${need_run[@]}" gcc libc6-dev netplan.io openssh-client openssh-server iproute2 iputils-ping
-           sudo dbus systemd openssl qemu-user)
+           sudo dbus systemd openssl qemu-user libibverbs-dev)
 # Sanitiser runs of the C tests need the runtime that comes with gcc; nothing to add.
 case ${1:-run} in
   run) need=("${need_run[@]}") ;;

@@ -6,6 +6,7 @@ the meaning is known (needs-sudo, down, no-carrier, no-link-local, no-ipv4), els
 
 from __future__ import annotations
 
+import abc
 import errno
 import os
 import selectors
@@ -104,7 +105,7 @@ def exchange(
                     on_event(event)
 
 
-class SocketPort:
+class SocketPort(abc.ABC):
     """What the three kinds of sockets share."""
 
     def __init__(self, netdev: str, kind: str, sock: socket.socket) -> None:
@@ -129,8 +130,9 @@ class SocketPort:
         except OSError as error:
             self.problem = word_for(error, self.kind)
 
+    @abc.abstractmethod
     def _send(self, payload: bytes) -> None:
-        raise NotImplementedError
+        """Send one frame; raises `OSError`."""
 
     def receive(self) -> list[Event]:
         found: list[Event] = []
@@ -146,8 +148,9 @@ class SocketPort:
                 found.append(event)
         return found
 
+    @abc.abstractmethod
     def _receive(self) -> Event | None:
-        raise NotImplementedError
+        """The next frame, or None for one that is not ours; raises `OSError`."""
 
 
 class UdpPort(SocketPort):
