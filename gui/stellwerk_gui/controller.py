@@ -22,7 +22,8 @@ from stellwerk_gui.cluster_controller import ClusterController, NodeSnapshot, da
 from stellwerk_gui.setup.proof_cells import kind_word
 
 if TYPE_CHECKING:
-    from stellwerk.setup.apply import Apply, ApplyOutcome
+    from stellwerk.setup.apply import Apply
+    from stellwerk.setup.outcome import ApplyOutcome
 
 __all__ = ["Controller", "NodeSnapshot", "data_folder"]
 
@@ -104,7 +105,9 @@ class Controller(ClusterController):
         task.cancelled.connect(lambda: self._applied(None))
 
     async def _run_apply(self, session: Any, plan: Plan, prompts: Any, report: Callable[[Any], None]) -> Any:
-        from stellwerk.setup.apply import Apply, Resume, unfinished_plans
+        from stellwerk.setup.apply import Apply
+        from stellwerk.setup.outcome import unfinished_plans
+        from stellwerk.setup.resume import Resume
         from stellwerk.setup.root import require_root
 
         await session.hold()

@@ -15,10 +15,12 @@ from stellwerk.doctor import examine, open_case
 from stellwerk.model.errors import HostKeyChanged, StellwerkError
 from stellwerk.model.finding import Verdict, Verification
 from stellwerk.remote import LinkState, PasswordQuestion, Target, UserIdentity
-from stellwerk.setup.apply import Apply, ApplyOutcome, Resume, unfinished_plans
+from stellwerk.setup.apply import Apply
 from stellwerk.setup.look import Look, take_look
+from stellwerk.setup.outcome import ApplyOutcome, unfinished_plans
 from stellwerk.setup.planning import build_plan
 from stellwerk.setup.prove import prove
+from stellwerk.setup.resume import Resume
 from stellwerk.setup.session import ClusterSession
 from stellwerk.setup.store import ClusterStore
 from stellwerk.setup.undo import undo_plan

@@ -30,9 +30,11 @@ from stellwerk.model.errors import BadInput, ConnectionFailed
 from stellwerk.model.fabric import TopologyKind
 from stellwerk.model.finding import Severity
 from stellwerk.model.plan import FileChange, Plan
-from stellwerk.setup.apply import LEASE_S, Apply, ApplyEvent, ApplyOutcome, Resume, unfinished_plans
+from stellwerk.setup.apply import Apply
 from stellwerk.setup.look import Look, take_look
+from stellwerk.setup.outcome import LEASE_S, ApplyEvent, ApplyOutcome, unfinished_plans
 from stellwerk.setup.planning import build_plan
+from stellwerk.setup.resume import Resume
 from stellwerk.setup.root import require_root
 from stellwerk.setup.store import ClusterStore
 from stellwerk.wire import from_wire

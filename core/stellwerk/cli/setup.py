@@ -21,8 +21,9 @@ from stellwerk.model.fabric import TopologyKind
 from stellwerk.model.finding import Severity, Verdict, Verification
 from stellwerk.remote import Target, UserIdentity, parse_target
 from stellwerk.setup import history
-from stellwerk.setup.apply import Apply, ApplyOutcome
+from stellwerk.setup.apply import Apply
 from stellwerk.setup.look import take_look
+from stellwerk.setup.outcome import ApplyOutcome
 from stellwerk.setup.planning import build_plan
 from stellwerk.setup.prove import prove
 from stellwerk.setup.root import require_root

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from stellwerk.model.errors import SudoFailed
 from stellwerk.model.facts import Sudo
 from stellwerk.model.plan import Plan
-from stellwerk.setup.apply import Channel
+from stellwerk.setup.outcome import Channel
 
 ASK_DEADLINE_S = 70.0
 _AT_HAND = ("root", "nopasswd")

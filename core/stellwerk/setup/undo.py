@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from stellwerk.model.errors import BadInput
 from stellwerk.model.plan import Plan
-from stellwerk.setup.apply import ApplyOutcome, Channel, OnEvent, Resume
 from stellwerk.setup.journal import Entry, Journal
+from stellwerk.setup.outcome import ApplyOutcome, Channel, OnEvent
+from stellwerk.setup.resume import Resume
 from stellwerk.wire import to_wire
 
 

@@ -11,7 +11,7 @@ from stellwerk_gui.setup.view import StepPage
 from stellwerk_gui.widgets.controls import Button, Icon, Note, Swatch, clear_layout, hbox, label, vbox
 
 if TYPE_CHECKING:
-    from stellwerk.setup.apply import ApplyEvent, ApplyOutcome
+    from stellwerk.setup.outcome import ApplyEvent, ApplyOutcome
     from stellwerk_gui.controller import Controller
 
 

@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 from stellwerk.model.errors import ApplyFailed, BadInput, ConnectionFailed
 from stellwerk.model.guard import GuardState, GuardStatus, PingResult
 from stellwerk.model.plan import FileChange, NodePlan, Plan
-from stellwerk.setup.apply import Apply, ApplyEvent, Resume, unfinished_plans
+from stellwerk.setup.apply import Apply
 from stellwerk.setup.journal import Journal
+from stellwerk.setup.outcome import ApplyEvent, unfinished_plans
+from stellwerk.setup.resume import Resume
 from stellwerk.setup.undo import applied_plans, undo_plan
 from stellwerk.wire import to_wire
 

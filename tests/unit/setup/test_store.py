@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stellwerk.model.errors import BadInput, Busy, StellwerkError
-from stellwerk.setup.apply import unfinished_plans
 from stellwerk.setup.journal import Journal
+from stellwerk.setup.outcome import unfinished_plans
 from stellwerk.setup.store import Cluster, ClusterFolder, ClusterStore, NodeEntry, parse_cluster, render_cluster
 from stellwerk.setup.undo import applied_plans
 

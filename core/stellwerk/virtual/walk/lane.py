@@ -15,9 +15,11 @@ from pathlib import Path
 from stellwerk.model.errors import BadInput, StellwerkError
 from stellwerk.model.plan import NodePlan, Plan
 from stellwerk.remote import Deadlines, LinkState, NodeLink, Target, UserIdentity
-from stellwerk.setup.apply import Apply, ApplyOutcome, Channel, Resume, unfinished_plans
+from stellwerk.setup.apply import Apply
 from stellwerk.setup.look import take_look
+from stellwerk.setup.outcome import ApplyOutcome, Channel, unfinished_plans
 from stellwerk.setup.planning import build_plan
+from stellwerk.setup.resume import Resume
 from stellwerk.setup.session import ClusterSession
 from stellwerk.setup.store import ClusterStore
 from stellwerk.setup.undo import undo_plan

@@ -8,7 +8,7 @@ from typing import Any
 
 from stellwerk.remote import NodeLink, PasswordQuestion
 from stellwerk.remote.trust import HostKeyQuestion
-from stellwerk.setup.apply import ApplyEvent
+from stellwerk.setup.outcome import ApplyEvent
 from stellwerk.virtual.client import VirtualCluster
 from stellwerk.virtual.walk.moments import BEFORE, DECIDED, HALFWAY, Moment
 
