@@ -10,25 +10,20 @@ are executed in the order in which they are made; all ranks must make the same c
 
 from __future__ import annotations
 
-import ipaddress
-import secrets
-import socket
 import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
-from stellwerk.collectives.algorithms import Call
 from stellwerk.collectives.buffers import Buffer, buffer_of
 from stellwerk.collectives.connecting import Connected, Connector, Options
 from stellwerk.collectives.control import Control
 from stellwerk.collectives.dispatch import Dispatch
 from stellwerk.collectives.engine import DONE, Engine
 from stellwerk.collectives.errors import Aborted, CollectiveError, SetupFailed
-from stellwerk.collectives.handshake import local_token
 from stellwerk.collectives.kinds import Algorithm, DataType, Operation, ReduceOp, Transport, by_name
 from stellwerk.collectives.pairwise import Lane, open_lanes
 from stellwerk.collectives.rendezvous import (
@@ -36,27 +31,17 @@ from stellwerk.collectives.rendezvous import (
     Rendezvous,
     StoreRendezvous,
     TcpRendezvous,
+    fresh_token,
+    own_address,
     parse_address,
+    token_without_one,
 )
-from stellwerk.collectives.report import Report
+from stellwerk.collectives.report import Health, Report
 from stellwerk.collectives.waiting import Waiting
 from stellwerk.collectives.work import Sequencer, Work
+from stellwerk.collectives.writing import Call
 
 PLANS_MAX = 512
-
-
-@dataclass(frozen=True, slots=True)
-class Health:
-    """The state of a communicator, readable from any thread while a call is blocked."""
-
-    state: str  # "ready", "busy", "failed", "closed"
-    calls: int
-    done: int
-    waiting_on: int | None
-    waiting_s: float
-    messages_sent: int
-    bytes_sent: int
-    error: str | None
 
 
 class Communicator:
@@ -115,15 +100,15 @@ class Communicator:
         meeting: Rendezvous
         if isinstance(rendezvous, str):
             address = parse_address(rendezvous)
-            secret = secret or _token_without_one(address[0])
+            secret = secret or token_without_one(address[0])
             meeting = TcpRendezvous(rank, world_size, address, secret, deadline, listener)
             own = meeting.local_address
         else:
             meeting = StoreRendezvous(rendezvous, rank, world_size, f"stellwerk/{options.name}")
-            own = _own_address()
+            own = own_address()
         try:
             if secret is None:
-                secret = str(meeting.exchange(_fresh_token(), deadline)[0]).encode()
+                secret = str(meeting.exchange(fresh_token(), deadline)[0]).encode()
             return cls._meet(meeting, rank, world_size, secret, _with_address(options, own))
         finally:
             meeting.close()
@@ -158,7 +143,7 @@ class Communicator:
 
         meeting = PeerExchange(members.index(self.rank), len(members), give, take)
         addresses = {members.index(p): a for p, a in self._options.addresses.items() if p in members}
-        options = _replaced(self._options, addresses=addresses, name=group)
+        options = replace(self._options, addresses=addresses, name=group)
         return type(self)._meet(meeting, members.index(self.rank), len(members), self._token, options)
 
     def __enter__(self) -> Communicator:
@@ -490,34 +475,5 @@ def _even(count: int, ranks: int) -> list[int]:
     return [count // ranks] * ranks
 
 
-def _replaced(options: Options, **changes: Any) -> Options:
-    return replace(options, **changes)
-
-
 def _with_address(options: Options, own: str) -> Options:
-    return options if options.address else _replaced(options, address=own)
-
-
-def _fresh_token() -> str:
-    return secrets.token_hex(32)
-
-
-def _token_without_one(host: str) -> bytes:
-    """Ranks of one user on one machine need not be given a token; across machines it must be given."""
-    try:
-        loopback = host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        loopback = False
-    if not loopback:
-        raise SetupFailed(
-            f"ranks that meet at {host} need a token: a secret that all of them are given, so that no stranger can join"
-        )
-    return local_token()
-
-
-def _own_address() -> str:
-    """An address of this machine for ranks that meet in a store and were not told one."""
-    try:
-        return str(socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)[0][4][0])
-    except OSError:
-        return "127.0.0.1"
+    return options if options.address else replace(options, address=own)

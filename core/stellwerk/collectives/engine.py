@@ -13,9 +13,10 @@ from functools import partial
 from typing import Any, Protocol
 
 from stellwerk.collectives import native_library as native
-from stellwerk.collectives.algorithms import Call, build
+from stellwerk.collectives.algorithms import build
 from stellwerk.collectives.kinds import Algorithm, DataType, Operation, ReduceOp, Transport
 from stellwerk.collectives.roce import PORT, Rail
+from stellwerk.collectives.writing import Call
 
 DONE = native.OK
 AGAIN = native.AGAIN

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from stellwerk.collectives.algorithms import Call, build
+from stellwerk.collectives.algorithms import build
 from stellwerk.collectives.buffers import view_of
 from stellwerk.collectives.engine import (
     ABORTED,
@@ -34,6 +34,7 @@ from stellwerk.collectives.engine import (
 from stellwerk.collectives.interpreter import Interpreter
 from stellwerk.collectives.kinds import Operation, ReduceOp, Transport
 from stellwerk.collectives.schedule import Schedule
+from stellwerk.collectives.writing import Call
 
 IO_ERROR = -4
 MAGIC = 0x53545731

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
+import secrets
 import socket
 import time
 from collections.abc import Callable
@@ -15,6 +17,7 @@ from stellwerk.collectives.handshake import (
     TokenRefused,
     admit,
     introduce,
+    local_token,
     receive_frame,
     send_frame,
 )
@@ -225,3 +228,29 @@ class PeerExchange:
 
 def _ranks_text(ranks: list[int]) -> str:
     return ("rank " if len(ranks) == 1 else "ranks ") + ", ".join(map(str, ranks))
+
+
+def fresh_token() -> str:
+    """A secret for ranks that meet in a store which only they can read."""
+    return secrets.token_hex(32)
+
+
+def token_without_one(host: str) -> bytes:
+    """Ranks of one user on one machine need not be given a token; across machines it must be given."""
+    try:
+        loopback = host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        loopback = False
+    if not loopback:
+        raise SetupFailed(
+            f"ranks that meet at {host} need a token: a secret that all of them are given, so that no stranger can join"
+        )
+    return local_token()
+
+
+def own_address() -> str:
+    """An address of this machine for ranks that meet in a store and were not told one."""
+    try:
+        return str(socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)[0][4][0])
+    except OSError:
+        return "127.0.0.1"

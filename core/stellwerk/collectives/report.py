@@ -46,3 +46,17 @@ class Report:
         if self.latency_us is not None:
             tested.append(f"a small all_reduce takes {self.latency_us:.1f} µs")
         return [first, "; ".join(tested), *self.fallbacks, *self.notes]
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The state of a communicator, readable from any thread while a call is blocked."""
+
+    state: str  # "ready", "busy", "failed", "closed"
+    calls: int
+    done: int
+    waiting_on: int | None
+    waiting_s: float
+    messages_sent: int
+    bytes_sent: int
+    error: str | None

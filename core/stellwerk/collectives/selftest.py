@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from stellwerk.collectives import native_library as native
-from stellwerk.collectives.algorithms import Call, algorithms_for
+from stellwerk.collectives.algorithms import algorithms_for
 from stellwerk.collectives.dispatch import Dispatch
 from stellwerk.collectives.engine import AGAIN, DONE, Engine
 from stellwerk.collectives.kinds import Algorithm, DataType, Operation, ReduceOp, Topology, Transport
+from stellwerk.collectives.writing import Call
 
 WRAP_ROUNDS = 70  # more than any ring of messages in the library has places
 LIMIT_BYTES_MAX = 4 << 20

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stellwerk.collectives.algorithms import Call, algorithms_for, build
+from stellwerk.collectives.algorithms import algorithms_for, build
 from stellwerk.collectives.arithmetic import reduce_with_lists, reduce_with_numpy
 from stellwerk.collectives.interpreter import Interpreter
 from stellwerk.collectives.kinds import Algorithm, DataType, Operation, ReduceOp
 from stellwerk.collectives.schedule import Kind, Schedule, Where
+from stellwerk.collectives.writing import Call
 
 Array = npt.NDArray[np.float32]
 
