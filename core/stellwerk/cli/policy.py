@@ -151,7 +151,7 @@ def explain(
     from stellwerk.serving.decision.decide import decide
     from stellwerk.serving.decision.request import RequestView
     from stellwerk.serving.decision.state import PoolState, StateSnapshot
-    from stellwerk.serving.decision.types import AnswerNeeded, NoPool
+    from stellwerk.serving.decision.types import Answer, AnswerNeeded, NoAnswer, NoPool
 
     found = read_policy(file)
     content = _request_body(prompt, body)
@@ -164,7 +164,7 @@ def explain(
     state = StateSnapshot(
         {pool: PoolState(ready=0, slots=0) for pool in down} | {pool: PoolState(full=True) for pool in full}
     )
-    said = _pairs(answers)
+    said: dict[str, Answer] = dict(_pairs(answers))
     notes: list[str] = []
     while True:
         try:
@@ -172,7 +172,7 @@ def explain(
             break
         except AnswerNeeded as needed:
             question = needed.question
-            said[question.key] = question.on_error
+            said[question.key] = NoAnswer("not asked")
             notes.append(f"{question.key} was not asked; taken to fail, so `{question.on_error}` stands")
         except NoPool as error:
             if as_json:

@@ -15,7 +15,7 @@ def judged(judge: int, small: int, large: int) -> str:
     return f"""version: 1
 models: {{auto: ask}}
 pools:
-  judge: {{model: judge, health: {{path: none}}, replicas: [{{url: "http://127.0.0.1:{judge}/v1"}}]}}
+  judge: {{model: judge, price: {{input: 3, output: 5}}, health: {{path: none}}, replicas: [{{url: "http://127.0.0.1:{judge}/v1"}}]}}
   small: {{model: tiny, price: {{input: 1, output: 2}}, replicas: [{{url: "http://127.0.0.1:{small}/v1"}}]}}
   large: {{model: tiny, price: {{input: 10, output: 20}}, replicas: [{{url: "http://127.0.0.1:{large}/v1"}}]}}
 classifiers:
@@ -56,9 +56,12 @@ async def test_a_judge_decides_and_its_tokens_are_counted(yard: Yard, saying: st
         assert b"what is two and two" in asked[0]
         assert json.loads(asked[0])["model"] == "judge"
         assert gateway.counters.pool("judge").judge_tokens == 42
-        if pool == "small":
-            counters = gateway.counters.pool("small")
-            assert counters.saved == pytest.approx(counters.cost * 9)
+        asked_cost = (40 * 3 + 2 * 5) / 1e6
+        assert gateway.counters.pool("judge").cost == pytest.approx(asked_cost)
+        stats = (await yard.get("/stellwerk/stats")).json()
+        small_cost = stats["pools"]["small"]["cost"]
+        assert stats["cost"] == pytest.approx(small_cost + stats["pools"]["large"]["cost"] + asked_cost)
+        assert stats["saved"] == pytest.approx(small_cost * 9 - asked_cost)
 
 
 @pytest.mark.parametrize("fault", ["stall", "die", "status", "garbage"])
@@ -71,6 +74,30 @@ async def test_a_judge_that_fails_is_overruled_in_time(yard: Yard, fault: str) -
     answer = await yard.ask()
     assert (answer.status, answer.headers["x-stellwerk-pool"]) == (200, "large")
     assert gateway.deployment.pools["judge"].running == 0
+    assert gateway.counters.pool("judge").failures["judge"] == 1
+
+
+async def test_why_a_judge_was_overruled_is_said(yard: Yard) -> None:
+    server, port, _ = await _judge("It is not simple.")
+    async with server:
+        _, small = await yard.engine()
+        _, large = await yard.engine()
+        await yard.gateway(judged(port, small, large))
+        explained = (await yard.ask("/stellwerk/explain", chat("hi"))).json()
+    assert explained["pool"] == "large"
+    (hop,) = explained["hops"]
+    assert hop["why"] == "referee says nothing (the judge's answer is no label), so complex stands"
+
+
+async def test_a_dead_judge_is_left_alone_after_a_while(yard: Yard) -> None:
+    judge, port = await yard.engine()
+    await judge.stop()
+    _, small = await yard.engine()
+    _, large = await yard.engine()
+    gateway = await yard.gateway(judged(port, small, large))
+    for _ in range(3):
+        assert (await yard.ask()).headers["x-stellwerk-pool"] == "large"
+    assert gateway.deployment.pools["judge"].replicas[0].state == "ejected"
 
 
 async def test_the_embedded_classifier_sends_easy_and_hard_to_their_pools(yard: Yard) -> None:

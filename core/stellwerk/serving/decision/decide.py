@@ -10,12 +10,22 @@ from collections.abc import Mapping
 
 from stellwerk.serving.decision.request import RequestView
 from stellwerk.serving.decision.state import PoolState, StateSnapshot
-from stellwerk.serving.decision.types import AnswerNeeded, Ask, Decision, Hop, NoPool, Question, Scored
+from stellwerk.serving.decision.types import (
+    Answer,
+    AnswerNeeded,
+    Ask,
+    Decision,
+    Hop,
+    NoAnswer,
+    NoPool,
+    Question,
+    Scored,
+)
 from stellwerk.serving.decision.walk import Candidate, Walk
 from stellwerk.serving.policy.compiled import CompiledPolicy
 
 OVERRIDE_HEADER = "x-stellwerk-pool"
-_NO_ANSWERS: Mapping[str, str] = {}
+_NO_ANSWERS: Mapping[str, Answer] = {}
 _IDLE = PoolState()
 
 
@@ -24,7 +34,7 @@ def decide(
     request: RequestView,
     state: StateSnapshot,
     *,
-    answers: Mapping[str, str] = _NO_ANSWERS,
+    answers: Mapping[str, Answer] = _NO_ANSWERS,
     explain: bool = False,
 ) -> Decision:
     """Walk the policy's steps for one request.
@@ -48,14 +58,15 @@ async def decide_async(
     state: StateSnapshot,
     ask: Ask,
     *,
-    answers: Mapping[str, str] | None = None,
+    answers: Mapping[str, Answer] | None = None,
     explain: bool = False,
 ) -> Decision:
-    """decide(), asking judges on the way. A judge that fails or is late is taken to have said `on_error`.
+    """decide(), asking judges on the way. A judge that fails or is late is taken to have said `on_error`, and why
+    stands in the decision's reasons.
 
     Only a policy with `policy.needs.judge` ever awaits. Raises NoPool like decide().
     """
-    known = dict(answers or {})
+    known: dict[str, Answer] = dict(answers or {})
     while True:
         try:
             return decide(policy, request, state, answers=known, explain=explain)
@@ -63,13 +74,15 @@ async def decide_async(
             known[needed.question.key] = await _answer(ask, needed.question)
 
 
-async def _answer(ask: Ask, question: Question) -> str:
+async def _answer(ask: Ask, question: Question) -> Answer:
     try:
         async with asyncio.timeout(question.timeout_s):
             label = await ask(question)
-    except Exception:  # noqa: BLE001 - whatever a judge does wrong, the request goes on: it fails open
-        return question.on_error
-    return label if label in question.labels else question.on_error
+    except TimeoutError:
+        return NoAnswer(f"no answer within {question.timeout_s:g} s")
+    except Exception as error:  # noqa: BLE001 - whatever a judge does wrong, the request goes on: it fails open
+        return NoAnswer(str(error) or type(error).__name__)
+    return label if label in question.labels else NoAnswer("the answer is no label")
 
 
 def entry(policy: CompiledPolicy, walk: Walk) -> str:

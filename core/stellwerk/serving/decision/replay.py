@@ -10,7 +10,7 @@ from stellwerk.serving.decision.decide import decide
 from stellwerk.serving.decision.request import RequestView
 from stellwerk.serving.decision.shares import ShareKeeper
 from stellwerk.serving.decision.state import PoolState, StateSnapshot
-from stellwerk.serving.decision.types import AnswerNeeded, Decision, NoPool
+from stellwerk.serving.decision.types import Answer, AnswerNeeded, Decision, NoAnswer, NoPool
 from stellwerk.serving.policy.compiled import CompiledPolicy
 
 # Tokens of an answer where a log does not say: the order of magnitude of a chat answer.
@@ -60,13 +60,13 @@ def decide_without_asking(
     explain: bool = False,
 ) -> Decision:
     """decide(), taking `on_error` for every judge; `asked` is told which ones. Raises NoPool."""
-    answers: dict[str, str] = {}
+    answers: dict[str, Answer] = {}
     while True:
         try:
             return decide(policy, request, state, answers=answers, explain=explain)
         except AnswerNeeded as needed:
             asked(needed.question.key)
-            answers[needed.question.key] = needed.question.on_error
+            answers[needed.question.key] = NoAnswer("not asked")
 
 
 def replay(

@@ -83,6 +83,17 @@ class NoPool(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """A judge was asked, or would have been, and named no label: the step's `on_error` stands. `why` is for people."""
+
+    why: str
+
+
+# What decide() is told of a judge: the label that it named, or why it named none.
+Answer = str | NoAnswer
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """Something outside this process must be asked before the decision can go on.
 

@@ -7,7 +7,7 @@ from hashlib import blake2b
 
 from stellwerk.serving.decision.request import RequestView
 from stellwerk.serving.decision.state import StateSnapshot
-from stellwerk.serving.decision.types import Hop, Scored
+from stellwerk.serving.decision.types import Answer, Hop, Scored
 
 # A pool that might answer, and the way that led to it.
 Candidate = tuple[str, tuple[Hop, ...]]
@@ -19,7 +19,7 @@ class Walk:
     __slots__ = ("answers", "explain", "hops", "request", "salt", "scores", "state")
 
     def __init__(
-        self, request: RequestView, state: StateSnapshot, salt: str, answers: Mapping[str, str], explain: bool
+        self, request: RequestView, state: StateSnapshot, salt: str, answers: Mapping[str, Answer], explain: bool
     ) -> None:
         self.request = request
         self.state = state

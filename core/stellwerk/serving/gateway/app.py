@@ -210,7 +210,12 @@ class Gateway:
         deployment = self.deployment
         if question.kind == "switchyard" and deployment.switchyard is not None:
             return await deployment.switchyard.choose(question)
-        return await ask_judge(deployment, self.counters, question)
+        try:
+            return await ask_judge(deployment, self.counters, question, self.fault)
+        except (OSError, ValueError, asyncio.CancelledError):  # cancelled when it is late
+            if question.pool is not None:
+                self.counters.pool(question.pool).failures["judge"] += 1
+            raise
 
     def changed(self) -> None:
         """A pool's readiness, room or window is different: decide() must hear of it."""

@@ -60,6 +60,15 @@ class PoolCounters:
         self.first_byte = Histogram()
         self.queued = Histogram()
 
+    def count_judge(self, given: int, made: int, price: Price | None, baseline: Price | None) -> None:
+        """Tokens that deciding cost. With the baseline alone nobody would have been asked: all of it is extra."""
+        self.judge_tokens += given + made
+        if price is not None:
+            cost = _cost(given, made, price)
+            self.cost += cost
+            if baseline is not None:
+                self.saved -= cost
+
     def count_tokens(self, given: int, made: int, price: Price | None, baseline: Price | None) -> None:
         self.input_tokens += given
         self.output_tokens += made

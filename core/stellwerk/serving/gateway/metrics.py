@@ -43,7 +43,8 @@ class Collector:
         )
         tokens = CounterMetricFamily("stellwerk_tokens", "Tokens by pool and kind", labels=("pool", "kind"))
         cost = CounterMetricFamily("stellwerk_cost", "Cost by the policy's prices", labels=("pool",))
-        saved = CounterMetricFamily("stellwerk_saved", "Saved against the baseline pool", labels=("pool",))
+        # A pool that is dearer than the baseline makes this fall, and so does every question to a judge.
+        saved = GaugeMetricFamily("stellwerk_saved", "Saved against the baseline pool", labels=("pool",))
         times = {
             "service": HistogramMetricFamily("stellwerk_request_seconds", "Whole request", labels=("pool",)),
             "first_byte": HistogramMetricFamily("stellwerk_first_byte_seconds", "To the first byte", labels=("pool",)),
@@ -58,8 +59,7 @@ class Collector:
             tokens.add_metric((name, "output"), counters.output_tokens)
             tokens.add_metric((name, "judge"), counters.judge_tokens)
             cost.add_metric((name,), counters.cost)
-            # A dearer pool than the baseline makes this fall, which a counter may not.
-            saved.add_metric((name,), max(0.0, counters.saved))
+            saved.add_metric((name,), counters.saved)
             for kind, family in times.items():
                 _add(family, name, getattr(counters, kind))
         yield from (requests, failures, tokens, cost, saved, *times.values())

@@ -232,7 +232,10 @@ def stats(gateway: Gateway, uptime_s: float) -> dict[str, object]:
                 for replica in pool.replicas
             ],
         }
+    every = gateway.counters.pools.values()
     return {
+        "cost": sum(counters.cost for counters in every),
+        "saved": sum(counters.saved for counters in every),
         "policy": {**_version(gateway), "last_error": gateway.last_reload_error},
         "uptime_s": uptime_s,
         "connections": len(gateway.server.connections),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from itertools import accumulate
 
 from stellwerk.serving.classifier.types import Difficulty
 from stellwerk.serving.decision.state import PoolState
-from stellwerk.serving.decision.types import AnswerNeeded, Hop, Question, Scored
+from stellwerk.serving.decision.types import Answer, AnswerNeeded, Hop, NoAnswer, Question, Scored
 from stellwerk.serving.decision.walk import Candidate, Node, Walk, draw
 from stellwerk.serving.policy.conditions import compile_condition, describe
 from stellwerk.serving.policy.model import Classify, LlmClassifier, Split, SwitchyardStep, Try, When
@@ -174,8 +174,8 @@ def judge_node(step: Classify, classifier: LlmClassifier, ready: Mapping[str, No
     targets = {label: (target, ready[target]) for label, target in step.to}
 
     def run(walk: Walk) -> list[Candidate]:
-        label = walk.answers.get(classifier.name)
-        if label is None:
+        answer = walk.answers.get(classifier.name)
+        if answer is None:
             raise AnswerNeeded(
                 Question(
                     kind="llm",
@@ -189,14 +189,22 @@ def judge_node(step: Classify, classifier: LlmClassifier, ready: Mapping[str, No
                     turns=walk.request.turns,
                 )
             )
-        if label not in targets:
-            label = classifier.on_error
+        label, why = _named(answer, targets, classifier.on_error, f"{classifier.name} says")
         target, node = targets[label]
-        walk.hops = (*walk.hops, Hop(step.name, "classify", label, target, f"{classifier.name} says {label}"))
+        walk.hops = (*walk.hops, Hop(step.name, "classify", label, target, why))
         return node(walk)
 
     assert all(label in labels for label in classifier.labels), "checked: every label has a target"
     return run
+
+
+def _named(answer: Answer, labels: Container[str], on_error: str, says: str) -> tuple[str, str]:
+    """(the label that counts, why) of what was asked outside."""
+    if isinstance(answer, NoAnswer):
+        return on_error, f"{says} nothing ({answer.why}), so {on_error} stands"
+    if answer not in labels:
+        return on_error, f"{says} what is no label, so {on_error} stands"
+    return answer, f"{says} {answer}"
 
 
 def switchyard_node(step: SwitchyardStep, ready: Mapping[str, Node]) -> Node:
@@ -207,15 +215,14 @@ def switchyard_node(step: SwitchyardStep, ready: Mapping[str, Node]) -> Node:
     key = f"switchyard:{step.name}"
 
     def run(walk: Walk) -> list[Candidate]:
-        label = walk.answers.get(key)
-        if label is None:
+        answer = walk.answers.get(key)
+        if answer is None:
             raise AnswerNeeded(
                 Question("switchyard", key, step.name, labels, fallback, step.timeout_s, turns=walk.request.turns)
             )
-        if label not in targets:
-            label = fallback
+        label, why = _named(answer, targets, fallback, f"{step.algorithm} chose")
         target, node = targets[label]
-        walk.hops = (*walk.hops, Hop(step.name, "switchyard", label, target, f"{step.algorithm} chose {label}"))
+        walk.hops = (*walk.hops, Hop(step.name, "switchyard", label, target, why))
         return node(walk)
 
     return run

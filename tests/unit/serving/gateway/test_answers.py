@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from stellwerk.serving.gateway import judge_answer
 from stellwerk.serving.gateway.dialect import ANTHROPIC, OPENAI, RESPONSES, error_body, error_event, stream_is_complete
 from stellwerk.serving.gateway.events import MAX_EVENT_BYTES, EventStream, EventTooLong
-from stellwerk.serving.gateway.judge import label_in
 from stellwerk.serving.gateway.usage import tokens_of
 
 _END = st.sampled_from([b"\n\n", b"\r\n\r\n", b"\r\r"])
@@ -135,16 +134,3 @@ def test_each_dialect_knows_its_end_and_its_error() -> None:
         assert b"it broke" in event
         assert not stream_is_complete(dialect, event)
     assert json.loads(error_body(ANTHROPIC, 404, "c", "m"))["error"]["type"] == "not_found_error"
-
-
-def test_a_judge_must_name_exactly_one_label() -> None:
-    def said(text: str) -> bytes:
-        return json.dumps({"choices": [{"message": {"content": text}}]}).encode()
-
-    assert label_in(said("Complex."), ("simple", "complex")) == "complex"
-    assert label_in(said("very hard"), ("hard", "very hard")) == "very hard"
-    for text in ("", "neither", "simple or complex"):
-        with pytest.raises(ValueError, match="named no label"):
-            label_in(said(text), ("simple", "complex"))
-    with pytest.raises(ValueError, match="no text"):
-        label_in(b'{"choices": []}', ("a",))
