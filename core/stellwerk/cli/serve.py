@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from stellwerk.serving.gateway.settings import GatewaySettings
 
 
+_DESCRIPTORS = 65_536  # more than the largest policy's clients and engines need
+
+
 def default_keys_path() -> Path:
     """Where API keys lie unless told otherwise."""
     return user_config_path("stellwerk") / "keys" / "api-keys.json"
@@ -98,8 +101,22 @@ def serve(
         admin=admin,
         drain_s=drain,
         pure_python=plain,
+        descriptors=_raise_descriptor_limit(),
     )
     _run(lambda: _serve(policy_path, settings, _node_table(nodes)), plain=plain)
+
+
+def _raise_descriptor_limit() -> int:
+    """Take as many open files as the system lets this user have: every client and every engine takes one."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return sys.maxsize
+    wanted = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS)
+    if wanted > soft:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return max(soft, wanted)
 
 
 def _node_table(nodes: tuple[str, ...]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import ssl
 import stat
 from datetime import UTC, datetime, timedelta
@@ -158,6 +159,38 @@ async def test_the_log_has_one_line_per_request_and_no_secret_or_prompt(yard: Ya
     assert "private" not in text
     assert key not in text
     assert key.rpartition("-")[2] not in text
+
+
+async def test_refusals_and_own_pages_leave_a_line_each_too(yard: Yard, tmp_path: Path) -> None:
+    keys, log = tmp_path / "keys.json", tmp_path / "log.jsonl"
+    key = create_key(keys, "team-a")
+    _, port = await yard.engine()
+    gateway = await yard.gateway(policy(port, gateway=KEYS), keys_path=str(keys), log_path=str(log))
+    shown = {"authorization": f"Bearer {key}"}
+    await yard.ask()
+    await yard.get("/health")
+    await yard.get('/no"where', **shown)
+    await yard.get("/v1/chat/completions", **shown)
+    await yard.ask("/v1/chat/completions", b"", method="OPTIONS", **shown)
+    await yard.ask("/stellwerk/explain", b"{}", **shown)
+    await yard.get("/v1/models", host="evil.example")
+    wire = await Wire.open(yard.port)
+    await wire.send(b"nonsense\r\n\r\n")
+    await wire.answer()
+    await wire.close()
+    await gateway.stop(0)
+    lines = [json.loads(line) for line in log.read_text().splitlines() if '"api"' in line]
+    assert [(line["api"], line["status"], line["error"], line["key"]) for line in lines] == [
+        ("/v1/chat/completions", 401, "invalid_api_key", None),
+        ("/health", 200, None, None),
+        ('/no"where', 404, "not_found", "team-a"),
+        ("/v1/chat/completions", 405, "method_not_allowed", "team-a"),
+        ("/v1/chat/completions", 204, None, "team-a"),
+        ("/stellwerk/explain", 400, "invalid_body", "team-a"),
+        ("/v1/models", 421, "unknown_host", None),
+        (None, 400, "bad_request", None),
+    ]
+    assert len({line["id"] for line in lines}) == len(lines)
 
 
 async def test_prompts_are_logged_when_the_policy_asks_for_it(yard: Yard, tmp_path: Path) -> None:

@@ -167,6 +167,26 @@ steps:
     assert (await yard.ask()).headers["x-stellwerk-pool"] == "small"
 
 
+async def test_an_error_that_repeats_the_callers_words_teaches_nothing(yard: Yard) -> None:
+    async def picky(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+        value = json.loads(await reader.readexactly(length))
+        body = json.dumps({"error": {"message": f"bad input: {value['messages'][0]['content']}"}}).encode()
+        writer.write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%b" % (len(body), body))
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(picky, "127.0.0.1", 0)
+    async with server:
+        text = policy(server.sockets[0].getsockname()[1]).replace("{every: 50ms, timeout: 500ms}", "{path: none}")
+        gateway = await yard.gateway(text)
+        words = "This model's maximum context length is 3 tokens"
+        for body in (chat(words), json.dumps(chat(words)).replace("c", "\\u0063").replace("\\u0063ontent", "content").encode()):
+            assert (await yard.ask(body=body)).status == 400
+            assert gateway.deployment.pools["small"].learned_window is None
+
+
 async def test_an_endpoint_that_is_no_engine_is_found_out(yard: Yard) -> None:
     async def web_page(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")

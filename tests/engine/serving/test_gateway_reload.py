@@ -70,6 +70,22 @@ async def test_a_changed_file_is_taken_up_and_a_broken_one_is_not(yard: Yard, tm
     assert (await yard.ask(body={**chat(), "model": "fast"})).headers["x-stellwerk-path"] == "small"
 
 
+async def test_limits_of_the_new_policy_hold_at_once(yard: Yard) -> None:
+    _, port = await yard.engine()
+    gateway = await yard.gateway(policy(port))
+    gateway.deploy(load_policy(policy(port, gateway="gateway: {max_body: 1024, max_connections: 7}")))
+    assert gateway.server.limits.connections == 7
+    assert (await yard.ask(body=chat("x" * 2000))).status == 413
+
+
+async def test_few_descriptors_bound_the_connections_so_that_engines_can_still_be_reached(yard: Yard) -> None:
+    _, port = await yard.engine()
+    gateway = await yard.gateway(policy(port, pool="    max_running: 20"), descriptors=164)
+    assert gateway.server.limits.connections == 80
+    gateway.deploy(load_policy(policy(port, pool="    max_running: 4000")))
+    assert gateway.server.limits.connections == 50
+
+
 async def test_rolling_back_brings_the_previous_policy_as_a_new_version(yard: Yard) -> None:
     first, first_port = await yard.engine()
     second, second_port = await yard.engine()

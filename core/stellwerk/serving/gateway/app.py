@@ -38,6 +38,7 @@ from stellwerk.serving.policy.load import load_policy
 
 _KEPT_VERSIONS = 10
 _WATCH_EVERY_S = 1.0
+_OWN_DESCRIPTORS = 64  # listening, logs, health checks, the event loop
 
 
 class Gateway:
@@ -71,14 +72,26 @@ class Gateway:
         self._admission = self._admit(policy)
         self.log = RequestLog(self.settings.log_path)
         self._pages = Pages(self)
-        options = policy.policy.gateway
         self.server = HttpServer(
             self,
-            HttpLimits(body_bytes=options.max_body_bytes, connections=options.max_connections),
+            self._limits(policy),
             parser=parse_pure if self.settings.pure_python else best_parser(),
             tick_s=self.settings.tick_s,
             on_tick=self._tick,
         )
+
+    def _limits(self, policy: CompiledPolicy) -> HttpLimits:
+        """What the policy allows, as far as the process has descriptors for it.
+
+        Without room for connections to engines a crowd of clients would make healthy replicas look dead.
+        """
+        options = policy.policy.gateway
+        connections = options.max_connections
+        if self.settings.descriptors is not None:
+            towards_engines = sum(pool.max_running * len(pool.replicas) for pool in policy.pools.values())
+            spare = self.settings.descriptors - _OWN_DESCRIPTORS
+            connections = min(connections, max(spare - towards_engines, spare // 2, 1))
+        return HttpLimits(body_bytes=options.max_body_bytes, connections=connections)
 
     def _admit(self, policy: CompiledPolicy) -> Admission:
         if policy.policy.gateway.require_keys and self._keys.empty:
@@ -140,14 +153,20 @@ class Gateway:
         if error.status == 503:
             lines += b"retry-after: 5\r\n"
         body = error_body(dialect, error.status, error.code, error.message)
+        self._log_other(request, error.status, error.code, len(body))
         connection.respond(error.status, body, lines=lines)
+
+    def _log_other(self, request: Request | None, status: int, error: str | None, bytes_out: int) -> None:
+        if self.log.active:
+            self._number += 1
+            self.log.other(f"{self.run_id}{self._number:x}", request, status, error, bytes_out)
 
     def _answer_page(self, connection: ServerConnection, request: Request) -> None:
         head = request.head
         page = self._pages.table.get(head.path)
         if page is None and head.path not in DIALECTS and head.path != b"*":
-            message = "There is nothing at this path."
-            self.respond(connection, 404, error_body(OPENAI, 404, "not_found", message))
+            body = error_body(OPENAI, 404, "not_found", "There is nothing at this path.")
+            self.respond(connection, 404, body, error="not_found")
             return
         methods = page[0] if page is not None else (b"POST",)
         if head.method == b"OPTIONS":
@@ -155,6 +174,7 @@ class Gateway:
         elif page is None or head.method not in methods:
             allowed = b", ".join(methods)
             body = error_body(OPENAI, 405, "method_not_allowed", f"Use {allowed.decode()} here.")
+            self._log_other(request, 405, "method_not_allowed", len(body))
             connection.respond(405, body, lines=b"allow: %b\r\n" % allowed)
         else:
             page[1](connection, request)
@@ -163,16 +183,23 @@ class Gateway:
         cors = self.answer_lines(request)
         lines = b"allow: %b\r\n" % b", ".join((*methods, b"OPTIONS")) + (cors + PREFLIGHT_LINES if cors else b"")
         end = b"\r\n" if request.keep_alive else b"connection: close\r\n\r\n"
+        self._log_other(request, 204, None, 0)
         connection.transport.write(status_line(204) + lines + end)
         connection.finish()
 
     def respond(
-        self, connection: ServerConnection, status: int, body: bytes, content_type: bytes = b"application/json"
+        self,
+        connection: ServerConnection,
+        status: int,
+        body: bytes,
+        content_type: bytes = b"application/json",
+        error: str | None = None,
     ) -> None:
         """Answer one of the gateway's own pages. Nothing is written when the client has left."""
         request = connection.request
         if request is None:
             return
+        self._log_other(request, status, error, len(body))
         connection.respond(status, body, content_type, self.answer_lines(request))
 
     def answer_lines(self, request: Request) -> bytes:
@@ -311,6 +338,7 @@ class Gateway:
         )
         self.deployment.shares.restore(previous.shares.recent())
         self._admission = admission
+        self.server.limits = self._limits(plan.policy)
         for replica in dropped:
             replica.drain()
             close_idle(replica)

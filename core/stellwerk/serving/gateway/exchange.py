@@ -6,6 +6,7 @@ happens, it ends in exactly one call of `_finish`.
 
 from __future__ import annotations
 
+import json
 from time import monotonic
 from typing import TYPE_CHECKING, Literal
 
@@ -298,7 +299,12 @@ class Exchange:
             self._answer_error(failure)
 
     def _learn_window(self, replica: Replica, stated: int | None) -> None:
-        """Remember that this much does not fit, so that the next one of its size goes elsewhere at once."""
+        """Remember that this much does not fit, so that the next one of its size goes elsewhere at once.
+
+        Not when the caller's own words could have made the error read so: they must not narrow the pool for others.
+        """
+        if judge_answer.speaks_of_overflow(json.dumps(self._view.data, ensure_ascii=False, default=str)):
+            return
         demand = self._view.prompt_tokens + (self._view.max_tokens or 0)
         learned = stated if stated is not None and stated < demand else max(1, demand - 1)
         if replica.context_window is None or learned < replica.context_window:

@@ -44,6 +44,11 @@ def is_overflow(status: int, body: bytes) -> bool:
     return status in _OVERFLOW_STATUSES and _OVERFLOW.search(body[:16384].lower()) is not None
 
 
+def speaks_of_overflow(text: str) -> bool:
+    """Does a caller's own text read like an overflow? An engine that repeats it in an error says nothing by it."""
+    return _OVERFLOW.search(text.lower().encode("utf-8", "surrogatepass")) is not None
+
+
 def stated_window(body: bytes) -> int | None:
     """The context window in tokens that an overflow error names, if it does."""
     found = _WINDOW.search(body[:16384].lower())

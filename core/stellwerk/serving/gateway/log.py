@@ -7,13 +7,15 @@ import sys
 from datetime import UTC, datetime
 from json.encoder import encode_basestring_ascii as quote
 from pathlib import Path
-from time import time
+from time import monotonic, time
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from stellwerk.serving.gateway.exchange import Exchange
+    from stellwerk.serving.gateway.http.message import Request
 
 _NOWHERE = '"pool":null,"path":null'
+_LONGEST_PATH = 200  # of a path that a caller made up
 _MOST_LINES = 2000  # gathered before they are written in any case
 
 
@@ -57,6 +59,25 @@ class RequestLog:
             f'"total_ms":{(now_s - begun_s) * 1e3:.1f}'
         )
         self._lines.append(line + "}\n" if prompt is None else f'{line},"prompt":{quote(prompt)}}}\n')
+        if len(self._lines) > _MOST_LINES:
+            self.flush()
+
+    def other(self, number: str, request: Request | None, status: int, error: str | None, bytes_out: int) -> None:
+        """A request that leads to no engine: one of the gateway's own pages, or a refusal. None: it never was one."""
+        if self._out is None:
+            return
+        head = request.head if request is not None else None
+        caller = request.caller if request is not None else None
+        spent_ms = (monotonic() - request.received_s) * 1e3 if request is not None else 0.0
+        self._lines.append(
+            f'{{"time":"{self._time()}","id":"{number}",'
+            f'"api":{"null" if head is None else quote(head.path[:_LONGEST_PATH].decode("latin-1"))},'
+            f'"model":null,{_NOWHERE},"replica":null,"status":{status},'
+            f'"error":{"null" if error is None else quote(error)},"attempts":0,"stream":false,'
+            f'"key":{"null" if caller is None else quote(caller)},"input_tokens":null,"output_tokens":null,'
+            f'"bytes_in":{0 if request is None else len(request.body)},"bytes_out":{bytes_out},"queued_ms":0.0,'
+            f'"first_byte_ms":null,"total_ms":{spent_ms:.1f}}}\n'
+        )
         if len(self._lines) > _MOST_LINES:
             self.flush()
 

@@ -49,7 +49,7 @@ class Pages:
         self._gateway.respond(connection, status, json.dumps(value).encode())
 
     def _error(self, connection: ServerConnection, status: int, code: str, message: str) -> None:
-        self._gateway.respond(connection, status, error_body(OPENAI, status, code, message))
+        self._gateway.respond(connection, status, error_body(OPENAI, status, code, message), error=code)
 
     # --- reading --------------------------------------------------------------------------------------------------
 

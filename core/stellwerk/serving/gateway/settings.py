@@ -25,3 +25,4 @@ class GatewaySettings:
     tick_s: float = 0.25
     drain_s: float = 30.0
     pure_python: bool = False
+    descriptors: int | None = None  # files and sockets that the process may have open; None: enough

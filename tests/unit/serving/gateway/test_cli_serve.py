@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import resource
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
+from contextlib import ExitStack
 from pathlib import Path
 
+import psutil
+import pytest
 from click.testing import CliRunner
 
 from stellwerk.cli.serve import key, serve
@@ -56,8 +61,6 @@ def test_a_wrong_policy_stops_the_start_with_places(tmp_path: Path) -> None:
 
 
 def test_a_port_in_use_is_said(tmp_path: Path) -> None:
-    import socket
-
     path = tmp_path / "policy.yaml"
     path.write_text(POLICY)
     with socket.socket() as taken:
@@ -67,6 +70,32 @@ def test_a_port_in_use_is_said(tmp_path: Path) -> None:
         result = CliRunner().invoke(serve, ["--policy", str(path), "--port", port, "--log", "none"])
     assert result.exit_code == 2
     assert port in result.output
+
+
+def test_ten_thousand_connections_are_held_and_others_are_served(tmp_path: Path) -> None:
+    wanted = 10_000
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < wanted + 200:
+        pytest.skip("this system gives a process too few open files")
+    path = tmp_path / "policy.yaml"
+    path.write_text(POLICY)
+    program = str(Path(sys.executable).parent / "stellwerk")
+    # As a login shell starts it: the limit is low, and the program may raise it.
+    limited = ["bash", "-c", 'ulimit -Sn 1024; exec "$@"', "bash", program]
+    command = [*limited, "serve", "--policy", str(path), "--port", "0", "--log", "none", "--no-watch", "--drain", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process, ExitStack() as clients:
+        try:
+            assert process.stderr is not None
+            port = int(process.stderr.readline().split()[2].rpartition(":")[2].partition("/")[0])
+            before = psutil.Process(process.pid).memory_info().rss
+            for _ in range(wanted - 2):
+                clients.enter_context(socket.create_connection(("127.0.0.1", port)))
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/stellwerk/stats", timeout=20) as answer:
+                assert json.load(answer)["connections"] == wanted - 1
+            assert psutil.Process(process.pid).memory_info().rss - before < wanted * 15_000
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(20) == 0
+        finally:
+            process.kill()
 
 
 def test_serve_answers_reloads_on_hangup_and_ends_on_terminate(tmp_path: Path) -> None:
