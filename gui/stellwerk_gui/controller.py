@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from stellwerk_gui.cluster_controller import ClusterController, NodeSnapshot, da
 from stellwerk_gui.setup.proof_cells import kind_word
 
 if TYPE_CHECKING:
+    from stellwerk.model.selftest import SelfTest
     from stellwerk.setup.apply import Apply
     from stellwerk.setup.outcome import ApplyOutcome
 
@@ -184,6 +186,12 @@ class Controller(ClusterController):
         self.proving, self.proof, self._proof_task = False, proof, None
         self.happened.emit(self.tr("proof finished"))
         self.proof_changed.emit()
+
+    def self_tested(self, test: SelfTest) -> None:
+        """The self-test of the proof that is shown has ended; it is part of its report."""
+        if self.proof is not None and not self.proving:
+            self.proof = replace(self.proof, self_test=test)
+            self.proof_changed.emit()
 
     def _proof_failed(self, error: StellwerkError) -> None:
         self.proving, self._proof_task = False, None

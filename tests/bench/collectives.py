@@ -18,6 +18,7 @@ from stellwerk.cli.measure import _show
 from stellwerk.collectives.engine import Link
 from stellwerk.measure import collectives as benchmark
 from stellwerk.measure import collectives_report as report
+from stellwerk.model.units import size_text
 
 
 def figures(quick: bool) -> benchmark.Plan:
@@ -56,7 +57,7 @@ def auto_is_near_the_best(result: benchmark.Result, console: Console) -> None:
             for size in result.plan.sizes:
                 mine, best = result.cell(contender.name, ranks, size), report.best_other(result, contender, ranks, size)
                 if mine and best:
-                    factors.append(f"{report.size_text(size)} {mine.median_us / best.median_us:.2f}")
+                    factors.append(f"{size_text(size)} {mine.median_us / best.median_us:.2f}")
             console.print(f"{contender.name}, {ranks} ranks, time against the best algorithm: {', '.join(factors)}")
 
 

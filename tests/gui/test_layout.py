@@ -17,10 +17,10 @@ from fixtures.eyes import faults
 from fixtures.machines import netdev_of
 from fixtures.window import wait_until
 from fixtures.wires import hear, sparks, switch
-from stellwerk.measure.cluster import SelfTest, SelfTestRow
 from stellwerk.model.errors import ConnectionFailed
 from stellwerk.model.finding import Check, Verdict, Verification
 from stellwerk.model.sample import GpuSample, NetCounters, Sample
+from stellwerk.model.selftest import SelfTest, SelfTestRow
 from stellwerk.setup.look import Look, judge
 from stellwerk.setup.store import Cluster, ClusterStore
 from stellwerk.telemetry import TelemetryStore

@@ -17,11 +17,14 @@ from pytestqt.qtbot import QtBot
 
 from stellwerk.collectives.kinds import Topology
 from stellwerk.measure import cluster as on_cluster
-from stellwerk.measure.cluster import ClusterPlan, ClusterResult, SelfTest, SelfTestRow
+from stellwerk.measure.cluster import ClusterPlan, ClusterResult
 from stellwerk.measure.collectives import Cell, Contender, Plan, Progress, Result
 from stellwerk.model.errors import ConnectionFailed, StellwerkError
+from stellwerk.model.finding import Verification
+from stellwerk.model.selftest import SelfTest, SelfTestRow
+from stellwerk.setup import history
 from stellwerk.setup import look as looking
-from stellwerk.setup.store import Cluster, ClusterStore
+from stellwerk.setup.store import Cluster, ClusterFolder, ClusterStore
 from stellwerk_gui import theme
 from stellwerk_gui.bridge import Bridge
 from stellwerk_gui.cluster_controller import NodeSnapshot
@@ -59,11 +62,12 @@ class OpenCluster:
     """As much of a session as the page looks at."""
 
     cluster: Cluster
+    folder: ClusterFolder | None = None
 
 
 def open_cluster(controller: Controller, nodes: int = 2) -> None:
     folder, cluster = controller.store.create("workshop")
-    controller.folder, controller.session = folder, OpenCluster(cluster)  # type: ignore[assignment]
+    controller.folder, controller.session = folder, OpenCluster(cluster, folder)  # type: ignore[assignment]
     controller.nodes = tuple(NodeSnapshot(f"spark-{i}", "", i, "ready") for i in range(1, nodes + 1))
     controller.cluster_changed.emit()
 
@@ -351,10 +355,15 @@ def test_the_card_runs_when_a_proof_has_ended_and_says_why_it_failed(
     controller.proving = True
     controller.proof_changed.emit()
     assert len(answers) == 2, "not beside the proof: it would disturb it"
-    controller.proving, controller.proof = False, object()  # type: ignore[assignment]
+    controller.proving, controller.proof = False, Verification("r1", "desk", "pair", "2026-11-30T12:00:00Z", 1.0, ())
     controller.proof_changed.emit()
     qtbot.waitUntil(lambda: card.tag.text() == "exact", timeout=10_000)
     assert not card.running
+    assert controller.folder is not None
+    assert controller.proof.self_test is card.test, "part of the report that is saved"
+    kept = history.load(controller.folder.reports, "r1")
+    assert kept is not None
+    assert kept.self_test == card.test
     card.again.click()
     qtbot.waitUntil(lambda: card.tag.text() == "failed", timeout=10_000)
     assert not card.running
@@ -362,3 +371,11 @@ def test_the_card_runs_when_a_proof_has_ended_and_says_why_it_failed(
     controller.session = None
     controller.cluster_changed.emit()
     assert not card.tag.isVisible()
+
+
+def test_a_proof_that_was_kept_with_its_self_test_shows_it_again(card: SelfTestCard, controller: Controller) -> None:
+    kept = Verification("r1", "desk", "pair", "2026-11-30T12:00:00Z", 1.0, (), self_test=self_test())
+    controller.proof = kept
+    controller.proof_changed.emit()
+    assert card.test is kept.self_test
+    assert card.tag.text() == "exact"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -24,9 +25,11 @@ from stellwerk.cli.nodes import connected
 from stellwerk.model.errors import BadInput
 from stellwerk.model.fabric import TopologyKind
 from stellwerk.model.finding import Verdict, Verification
+from stellwerk.model.selftest import SelfTest
+from stellwerk.model.units import size_text
 from stellwerk.setup import history
 from stellwerk.setup.look import take_look
-from stellwerk.setup.prove import prove
+from stellwerk.setup.prove import prove, self_test
 from stellwerk.setup.store import ClusterStore
 
 COLOUR = {Verdict.PASS: "green", Verdict.DEGRADED: "yellow", Verdict.FAIL: "red", Verdict.NOT_AVAILABLE: "magenta"}
@@ -53,12 +56,29 @@ def show_proof(proof: Verification, *, everything: bool = False) -> None:
             )
             if check.why or check.remedy:
                 out.print(f"         {plain(check.why)} {plain(check.remedy)}", style="dim")
+    if proof.self_test is not None:
+        show_self_test(proof.self_test)
     for note in proof.notes:
         out.print(f"  {plain(note)}", style="dim")
     count = Counter(c.verdict for c in proof.checks)
     words = ", ".join(f"{count[v]} {v.value}" for v in Verdict if count[v])
     simulated = " [cyan](simulated hardware)[/]" if proof.simulated else ""
     out.print(f"{words} in {proof.seconds:.1f} s{simulated}")
+
+
+def show_self_test(test: SelfTest) -> None:
+    """Every algorithm over the fabric: median µs per size, and whether each sum was exact."""
+    from stellwerk.measure.collectives_report import time_text
+
+    rows = table("All-reduce, median µs", *(size_text(size) for size in test.sizes), "Sum")
+    for row in test.rows:
+        times = ["-" if us is None else time_text(us) for us in row.median_us]
+        rows.add_row(plain(row.algorithm), *times, f"[red]{row.wrong} wrong[/]" if row.wrong else "exact")
+    out.print(rows)
+    simulated = "; the machines are simulated, so their ranks share this computer" if test.simulated else ""
+    out.print(f"{test.ranks} ranks over {plain(test.transport)}, {test.calls} calls{simulated}", style="dim")
+    for note in test.notes:
+        out.print(plain(note), style="yellow")
 
 
 def write_report(path: Path, proof: Verification, old: Verification | None = None) -> None:
@@ -75,9 +95,16 @@ def write_report(path: Path, proof: Verification, old: Verification | None = Non
 @click.option(
     "--report", "report_path", type=click.Path(dir_okay=False, path_type=Path), default=None, help="HTML report."
 )
+@click.option("--self-test", "with_self_test", is_flag=True, help="And the collectives: one rank per machine.")
 @json_option
 @command
-async def verify(cluster_name: str | None, everything: bool, report_path: Path | None, json_path: str | None) -> int:
+async def verify(
+    cluster_name: str | None,
+    everything: bool,
+    report_path: Path | None,
+    with_self_test: bool,
+    json_path: str | None,
+) -> int:
     """Prove the network: speed, MTU both ways, routes, neighbours, GIDs, RDMA bandwidth and latency per half."""
     from stellwerk.setup.session import ClusterSession
 
@@ -90,8 +117,10 @@ async def verify(cluster_name: str | None, everything: bool, report_path: Path |
             kind = session.cluster.topology
             look = await take_look(session, TopologyKind(kind) if kind else None)
             proof = await prove(session, look)
-        old = history.newest(folder.reports)
-        history.save(folder.reports, proof)
+            old = history.newest(folder.reports)
+            history.save(folder.reports, proof)
+            if with_self_test:
+                proof = replace(proof, self_test=await self_test(session, look, proof))
     if json_path:
         write_json(json_path, proof)
     if report_path is not None:

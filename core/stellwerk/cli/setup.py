@@ -25,7 +25,7 @@ from stellwerk.setup.apply import Apply
 from stellwerk.setup.look import take_look
 from stellwerk.setup.outcome import ApplyOutcome
 from stellwerk.setup.planning import build_plan
-from stellwerk.setup.prove import prove
+from stellwerk.setup.prove import prove, self_test
 from stellwerk.setup.root import require_root
 from stellwerk.setup.session import ClusterSession
 from stellwerk.setup.store import ClusterFolder, ClusterStore
@@ -45,6 +45,7 @@ class Journey:
     plan: Any = None
     outcome: ApplyOutcome | None = None
     verification: Verification | None = None
+    with_self_test: bool = False
     _at: float = field(default_factory=time.monotonic)
 
     def step(self, name: str) -> None:
@@ -75,6 +76,7 @@ class Journey:
 @click.option("--name", default=None, help="The cluster's name.")
 @click.option("--mtu", type=click.IntRange(576, 9216), default=None)
 @click.option("--yes", is_flag=True, help="No question before the apply.")
+@click.option("--self-test", "with_self_test", is_flag=True, help="And the collectives: one rank per machine.")
 @click.option(
     "--report", "report_path", type=click.Path(dir_okay=False, path_type=Path), default=None, help="HTML report."
 )
@@ -90,6 +92,7 @@ async def setup(
     name: str | None,
     mtu: int | None,
     yes: bool,
+    with_self_test: bool,
     report_path: Path | None,
     json_path: str | None,
     password_file: Path | None,
@@ -100,7 +103,7 @@ async def setup(
         raise BadInput("name the machines, or --virtual N", remedy="stellwerk setup nvidia@spark-1 nvidia@spark-2")
     if faults and virtual is None:
         raise BadInput("--fault works on simulated machines only")
-    journey = Journey()
+    journey = Journey(with_self_test=with_self_test)
     async with contextlib.AsyncExitStack() as stack:
         prompts: Any = TerminalPrompts(password_file=password_file, accept=frozenset(accept))
         if virtual is not None:
@@ -216,6 +219,10 @@ async def _network(
     history.save(session.folder.reports, journey.verification)
     await session.forget_sudo()
     journey.step("proven")
+    if journey.with_self_test:
+        done = await self_test(session, look, journey.verification)
+        journey.verification = replace(journey.verification, self_test=done)
+        journey.step("collectives tested")
     show_proof(journey.verification)
     passed = journey.verification.verdict is Verdict.PASS
     if passed:

@@ -22,6 +22,7 @@ from stellwerk.measure.cluster_places import Place, find_places, find_rails, joi
 from stellwerk.measure.collectives import ALGORITHMS, Cell, Contender, Plan, Progress, Result
 from stellwerk.model.errors import BadInput
 from stellwerk.model.fabric import Topology, TopologyKind
+from stellwerk.model.selftest import SelfTest, SelfTestRow
 from stellwerk.remote.link import NodeLink
 from stellwerk.remote.runtime import build_runtime
 
@@ -75,38 +76,6 @@ class ClusterResult:
     joined: dict[int, Joined]  # number of ranks -> how they are joined
     simulated: bool
     fallbacks: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SelfTestRow:
-    """One algorithm: median µs per size (None: not measured) and how many elements were wrong in all checks."""
-
-    algorithm: str
-    median_us: tuple[float | None, ...]
-    wrong: int
-
-
-@dataclass(frozen=True, slots=True)
-class SelfTest:
-    """The collective self-test of a proof: every algorithm over the fabric, checked and timed.
-
-    `best[i]` is the fastest algorithm at `sizes[i]`. `notes` say what is not as it should be (a transport that was
-    left out, with the rank and the reason).
-    """
-
-    ranks: int
-    transport: str
-    calls: int
-    sizes: tuple[int, ...]
-    rows: tuple[SelfTestRow, ...]
-    best: tuple[str | None, ...]
-    notes: tuple[str, ...] = ()
-    simulated: bool = False
-
-    @property
-    def exact(self) -> bool:
-        """True when no sum was wrong."""
-        return bool(self.rows) and not any(row.wrong for row in self.rows)
 
 
 @dataclass(slots=True)

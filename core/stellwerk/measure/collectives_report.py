@@ -12,17 +12,9 @@ from typing import Any
 from stellwerk.collectives import dispatch
 from stellwerk.collectives.kinds import Algorithm, Operation, Topology, Transport
 from stellwerk.measure.collectives import Cell, Contender, Plan, Result
+from stellwerk.model.units import size_text
 
 FORMAT = 1
-
-
-def size_text(size: int) -> str:
-    """`8 KiB`, `1 MiB`."""
-    if size >= 1 << 20 and size % (1 << 20) == 0:
-        return f"{size >> 20} MiB"
-    if size >= 1 << 10 and size % (1 << 10) == 0:
-        return f"{size >> 10} KiB"
-    return f"{size} B"
 
 
 def parse_size(text: str) -> int:

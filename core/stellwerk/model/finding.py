@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from stellwerk.model.selftest import SelfTest
+
 
 class Severity(str, Enum):
     """Worst first when sorted by `rank`."""
@@ -73,11 +75,14 @@ class Verification:
     checks: tuple[Check, ...]
     simulated: bool = False  # any node says that its hardware is simulated
     notes: tuple[str, ...] = ()
+    self_test: SelfTest | None = None  # of the collectives; None: not run
 
     @property
     def verdict(self) -> Verdict:
-        """The worst verdict of all checks; an empty run proves nothing."""
+        """The worst verdict of all checks; an empty run proves nothing, and one wrong sum is a failure."""
         present = {check.verdict for check in self.checks}
+        if self.self_test is not None and self.self_test.wrong:
+            present.add(Verdict.FAIL)
         for verdict in (Verdict.FAIL, Verdict.NOT_AVAILABLE, Verdict.DEGRADED):
             if verdict in present:
                 return verdict

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 
 from stellwerk import __version__
 from stellwerk.model.finding import Check, Finding, Verdict, Verification
-from stellwerk.model.units import NOT_AVAILABLE, gibibytes_from_kb, link_speed
+from stellwerk.model.selftest import SelfTest
+from stellwerk.model.units import NOT_AVAILABLE, gibibytes_from_kb, link_speed, size_text
 from stellwerk.report.compare import Change, Compared, compare
 from stellwerk.report.model import Report
 from stellwerk.report.summary import headline
@@ -124,11 +125,38 @@ def _proof(report: Report) -> list[str]:
         f'<p class="{_CLASS[c.verdict]}">{_SIGN[c.verdict]} {clean(c.node)}, {clean(c.subject)}: {clean(c.text)}</p>'
         for c in others
     ]
+    parts += _self_test(proof.self_test)
     wrong = [check for check in proof.checks if check.verdict is not Verdict.PASS]
     if wrong:
         parts.append("<h2>Why, and what to do</h2>")
         parts += [_reason(check) for check in wrong]
     return parts
+
+
+def _self_test(test: SelfTest | None) -> list[str]:
+    """The collectives: every algorithm, its medians, whether each sum was exact."""
+    if test is None:
+        return []
+    kind = "bad" if test.wrong else "warn" if test.notes else "pass"
+    verdict = "wrong sums" if test.wrong else "exact" if test.rows else "nothing was tested"
+    how = f"all-reduce over {clean(test.transport)}, {test.ranks} ranks, {test.calls} calls, median times"
+    parts = [f'<h2>Collective self-test: <span class="{kind}">{verdict}</span></h2><p class="mute">{how}.</p>']
+    if test.simulated:
+        parts.append(
+            '<p class="mute">The machines are simulated: the ranks share one computer, and so do the times.</p>'
+        )
+    parts.append('<div class="scroll"><table><thead><tr><th>Algorithm</th>')
+    parts += [f"<th>{size_text(size)}</th>" for size in test.sizes]
+    parts.append("<th>Sum</th></tr></thead><tbody>")
+    for row in test.rows:
+        cells = []
+        for us, best in zip(row.median_us, test.best, strict=False):
+            text = "–" if us is None else f"{us:.1f} µs"
+            cells.append(f"<td><strong>{text}</strong></td>" if best == row.algorithm else f"<td>{text}</td>")
+        end = f'<td class="bad">{row.wrong} wrong</td>' if row.wrong else '<td class="pass">✓ exact</td>'
+        parts.append(f"<tr><td>{clean(row.algorithm)}</td>{''.join(cells)}{end}</tr>")
+    parts.append("</tbody></table></div>")
+    return parts + [f'<p class="warn">{clean(note)}</p>' for note in test.notes]
 
 
 def _place(check: Check) -> str:

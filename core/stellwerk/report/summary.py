@@ -42,8 +42,11 @@ def headline(verification: Verification) -> Headline:
         return Headline("Nothing was proven.", "No check was made.", Verdict.NOT_AVAILABLE)
     kinds = Counter(c.kind for c in verification.checks if c.verdict in (Verdict.FAIL, Verdict.DEGRADED))
     what = [_NAMES[kind][0] if n == 1 else _NAMES[kind][1].format(n) for kind, n in kinds.items() if kind in _NAMES]
+    wrong = verification.self_test.wrong if verification.self_test else 0
+    if wrong:
+        what.append("the collective self-test got wrong sums")
     parts = f"{', '.join(what[:-1])} and {what[-1]}" if len(what) > 1 else what[0] if what else ""
-    if verdicts[Verdict.FAIL]:
+    if verdicts[Verdict.FAIL] or wrong:
         sentence = f"The cluster needs a hand: {parts}." if parts else "The cluster needs a hand."
     elif verdicts[Verdict.DEGRADED]:
         sentence = f"The cluster works, but {parts}." if parts else "The cluster works below its marks."

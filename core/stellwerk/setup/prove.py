@@ -6,6 +6,7 @@ import asyncio
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,11 +20,15 @@ from stellwerk.fabric import (
     make_verification,
     plan_proof,
 )
+from stellwerk.measure import cluster
+from stellwerk.measure.collectives import Progress
 from stellwerk.model.errors import StellwerkError
 from stellwerk.model.fabric import TopologyKind
 from stellwerk.model.facts import Neighbour
 from stellwerk.model.finding import Check, Verdict, Verification
 from stellwerk.model.guard import PingResult, RdmaPerf, RouteAnswer
+from stellwerk.model.selftest import SelfTest
+from stellwerk.setup import history
 from stellwerk.setup.look import Look
 from stellwerk.setup.session import ClusterSession
 from stellwerk.wire import from_wire
@@ -219,3 +224,17 @@ async def prove(
 ) -> Verification:
     """Run all checks on the machines of `look`; machines of the cluster that are away fail by name."""
     return await ProofRun(session, look, on_progress).run()
+
+
+async def self_test(
+    session: ClusterSession,
+    look: Look,
+    proof: Verification | None = None,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+) -> SelfTest:
+    """Run the collectives over all machines and keep what came out with `proof`. Raises what the ranks raise."""
+    folder = session.folder
+    done = await cluster.collective_self_test(session, look, on_progress, folder.path / cluster.TUNING_FILE)
+    if proof is not None:
+        history.save(folder.reports, replace(proof, self_test=done))
+    return done

@@ -11,7 +11,7 @@ from PySide6.QtCore import QEvent, QObject, QPointF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
-from stellwerk.measure.collectives_report import size_text
+from stellwerk.model.units import size_text
 from stellwerk_gui import theme
 from stellwerk_gui.widgets.controls import frame, hbox, label, vbox
 from stellwerk_gui.widgets.graph_group import Series

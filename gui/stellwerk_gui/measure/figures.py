@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from stellwerk.measure.collectives import Cell, Contender, Result
-from stellwerk.measure.collectives_report import ratio, size_text, time_text
+from stellwerk.measure.collectives_report import ratio, time_text
+from stellwerk.model.units import size_text
 from stellwerk_gui import theme
 from stellwerk_gui.measure.curves import Curve
 from stellwerk_gui.widgets.graph_group import Series

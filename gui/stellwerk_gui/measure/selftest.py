@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 
-from stellwerk.measure.collectives_report import size_text, time_text
+from stellwerk.measure.collectives_report import time_text
 from stellwerk.model.errors import StellwerkError
+from stellwerk.model.units import size_text
 from stellwerk_gui import theme
 from stellwerk_gui.bridge import Task
 from stellwerk_gui.controller import Controller
@@ -17,8 +18,8 @@ from stellwerk_gui.measure.figures import TRANSPORTS, algorithm_word
 from stellwerk_gui.widgets.controls import Button, Icon, clear_layout, frame, hbox, label, restyle, vbox
 
 if TYPE_CHECKING:
-    from stellwerk.measure.cluster import SelfTest, SelfTestRow
     from stellwerk.measure.collectives import Progress
+    from stellwerk.model.selftest import SelfTest, SelfTestRow
 
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
@@ -75,12 +76,12 @@ class SelfTestCard(QWidget):
         session, look, folder = self.controller.session, self.controller.look, self.controller.folder
         if self.running or session is None or look is None or folder is None or self.controller.proving:
             return
-        tuning = folder.path
+        proof = self.controller.proof
 
         def work(report: Callable[[Any], None]) -> Any:
-            from stellwerk.measure.cluster import TUNING_FILE, collective_self_test
+            from stellwerk.setup.prove import self_test
 
-            return collective_self_test(session, look, report, tuning / TUNING_FILE)
+            return self_test(session, look, proof, report)
 
         self._say("plain", self.tr("running"), self.tr("The ranks are being started."))
         self._running = True  # before it is submitted: one that fails at once has ended before `submit` returns
@@ -99,8 +100,11 @@ class SelfTestCard(QWidget):
         if self.controller.proving and not self._was_proving:
             self.stop()
         self._was_proving = self.controller.proving
+        kept = self.controller.proof.self_test if self.controller.proof is not None else None
         if ended:
             self.run()
+        elif kept is not None and kept is not self.test and not self.running and not self.controller.proving:
+            self.show_test(kept)  # of a proof that was opened again
 
     def _forget(self) -> None:
         self.stop()
@@ -124,6 +128,7 @@ class SelfTestCard(QWidget):
     def _done(self, test: Any) -> None:
         self._end()
         self.show_test(test)
+        self.controller.self_tested(test)
 
     def _failed(self, error: StellwerkError) -> None:
         self._end()

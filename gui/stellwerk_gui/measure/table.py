@@ -7,7 +7,7 @@ from PySide6.QtGui import QBrush, QColor
 from PySide6.QtWidgets import QHeaderView, QTableWidget, QTableWidgetItem
 
 from stellwerk.measure.collectives import Result
-from stellwerk.measure.collectives_report import size_text
+from stellwerk.model.units import size_text
 from stellwerk_gui import theme
 from stellwerk_gui.icons import swatch
 from stellwerk_gui.measure.figures import contender_name, rows, series_of

@@ -15,6 +15,7 @@ from fixtures.wires import hear, sparks
 from stellwerk.fabric import find_cabling, find_topology
 from stellwerk.model.errors import BadInput
 from stellwerk.model.finding import Check, Finding, Severity, Verdict, Verification
+from stellwerk.model.selftest import SelfTest, SelfTestRow
 from stellwerk.report import (
     SCHEMA_VERSION,
     Change,
@@ -47,6 +48,25 @@ CHECKS = st.builds(
     half=st.none() | st.sampled_from(["A", "B"]),
     peer=st.none() | TEXT,
 )
+SELF_TESTS = st.builds(
+    SelfTest,
+    ranks=st.integers(2, 8),
+    transport=st.sampled_from(["tcp", "verbs"]),
+    calls=st.integers(0, 10_000),
+    sizes=st.just((8192, 65536)),
+    rows=st.lists(
+        st.builds(
+            SelfTestRow,
+            algorithm=st.sampled_from(["direct", "ring", "relay"]) | TEXT,
+            median_us=st.tuples(st.none() | st.floats(0.1, 1e6), st.none() | st.floats(0.1, 1e6)),
+            wrong=st.integers(0, 3),
+        ),
+        max_size=3,
+    ).map(tuple),
+    best=st.just(("direct", None)),
+    notes=st.lists(TEXT, max_size=2).map(tuple),
+    simulated=st.booleans(),
+)
 PROOFS = st.builds(
     Verification,
     run_id=TEXT,
@@ -57,6 +77,7 @@ PROOFS = st.builds(
     checks=st.lists(CHECKS, max_size=6).map(tuple),
     simulated=st.booleans(),
     notes=st.lists(TEXT, max_size=2).map(tuple),
+    self_test=st.none() | SELF_TESTS,
 )
 FINDINGS = st.builds(
     Finding, TEXT, st.sampled_from(Severity), TEXT, st.none() | TEXT, st.none() | TEXT,
@@ -235,3 +256,32 @@ def test_a_proof_alone_makes_a_page_that_compares_with_the_run_before() -> None:
     assert "workshop: pair" in text and "Machines" not in text and "Simulated" in text
     assert "Compared with the run of 2026-11-09T08:00:00Z" in text and "no answer, before 9000" in text
     assert "Compared" not in render_html(earlier)
+
+
+def self_tested(wrong: int = 0) -> Verification:
+    rows = (SelfTestRow("direct", (22.0, 61.0), 0), SelfTestRow("ring", (90.4, None), wrong))
+    test = SelfTest(4, "tcp", 812, (8192, 65536), rows, ("direct", "direct"), ("rank 2: no RoCE v2 GID",), True)
+    check = Check("carrier", "spark-1", "port 0 A", Verdict.PASS)
+    return Verification("r1", "desk", "ring", "2026-11-30T12:00:00Z", 2.0, (check,), True, self_test=test)
+
+
+def test_the_report_shows_the_collective_self_test_with_its_times_and_reasons() -> None:
+    page = render_html(self_tested())
+    for text in (
+        "Collective self-test",
+        "4 ranks",
+        "812 calls",
+        "22.0 µs",
+        "90.4 µs",
+        "rank 2: no RoCE v2 GID",
+        "exact",
+    ):
+        assert text in page
+    assert "64 KiB" in page
+
+
+def test_one_wrong_sum_fails_a_proof_whose_checks_all_pass() -> None:
+    assert self_tested().verdict is Verdict.PASS
+    assert self_tested(wrong=1).verdict is Verdict.FAIL
+    assert "wrong" in headline(self_tested(wrong=1)).sentence
+    assert headline(self_tested(wrong=1)).verdict is Verdict.FAIL
