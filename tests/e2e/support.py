@@ -18,7 +18,7 @@ from stellwerk.setup.session import ClusterSession
 from stellwerk.setup.store import ClusterFolder, ClusterStore
 from stellwerk.virtual import VirtualCluster, VirtualNode
 
-QUICK = Deadlines(reconnect_first_s=0.1, reconnect_max_s=0.5)
+QUICK = Deadlines(connect_s=3.0, reconnect_first_s=0.1, reconnect_max_s=0.5)
 
 
 class Person:

@@ -84,6 +84,8 @@ class Cluster:
         await self.load.stop()
         for name in self.machines:
             await self.power_off(name)
+            if name in self.ssh:
+                self.ssh[name].free()
         for server in self.shim_servers.values():
             await server.stop()
         for machine in self.machines.values():
@@ -121,7 +123,7 @@ class Cluster:
             if name in self.carriers:
                 self.carriers.pop(name).close()
             if name in self.ssh:
-                self.ssh[name].cut()
+                self.ssh[name].fall_silent()
             await machine.power_off()
             if name in self.ssh:
                 await self.ssh[name].stop()

@@ -13,6 +13,7 @@ import asyncssh
 from stellwerk.virtual import hardware
 from stellwerk.virtual.machine import Machine
 from stellwerk.virtual.session import run_session
+from stellwerk.virtual.silence import Silence
 
 LOGIN_TIMEOUT_S = 60
 Translate = Callable[[str, int], tuple[str, int]]
@@ -142,16 +143,18 @@ class Login(asyncssh.SSHServer):
 
 
 class NodeSshServer:
-    """Listens while the node has power."""
+    """Listens while the node has power; without power its address is silent."""
 
     def __init__(self, machine: Machine, translate: Translate) -> None:
         self.machine = machine
         self.translate = translate
         self.connections: set[asyncssh.SSHServerConnection] = set()
         self._acceptor: asyncssh.SSHAcceptor | None = None
+        self._silence: Silence | None = None
 
     async def start(self, host: str, port: int) -> int:
         """Listen; port 0 takes a free one. Returns the port."""
+        self.free()
         self._acceptor = await asyncssh.listen(
             host,
             port,
@@ -179,16 +182,29 @@ class NodeSshServer:
             connection.abort()
         return len(connections)
 
+    def fall_silent(self) -> None:
+        """The power is gone: drop everybody; who knocks gets no answer until `start` or `free`."""
+        if self._acceptor is not None and self._silence is None:
+            host, port = self._acceptor.get_addresses()[0][:2]
+            self._acceptor.close()
+            self._silence = Silence(host, port)
+        self.cut()
+
     async def stop(self) -> None:
-        """Stop listening, drop everybody."""
-        if self._acceptor is not None:
-            acceptor, self._acceptor = self._acceptor, None
-            acceptor.close()
-            self.cut()
+        """Fall silent, and wait until the last connection has ended."""
+        self.fall_silent()
+        acceptor, self._acceptor = self._acceptor, None
+        if acceptor is not None:
             await acceptor.wait_closed()
             async with asyncio.timeout(5):
                 for connection in list(self.connections):
                     await connection.wait_closed()
+
+    def free(self) -> None:
+        """Give the silent port back."""
+        silence, self._silence = self._silence, None
+        if silence is not None:
+            silence.end()
 
 
 def new_host_key() -> tuple[bytes, str]:
