@@ -378,6 +378,7 @@ class Application(QObject):
         if getattr(self, "_closed", False):
             return
         self._closed = True
+        self.shell.leave()
         self.search.set_on(False)
         self.controller.shutdown()
         if self._pages_built:

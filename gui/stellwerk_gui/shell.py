@@ -211,13 +211,19 @@ class Shell(QMainWindow):
         item = self.rail.items.get(key)
         if key not in self.pages or (item is not None and not item.isEnabled()):
             return
-        if self._front in self.pages and self._front != key:
-            self.pages[self._front].left()
+        if self._front != key:
+            self.leave()
         self._front = key
         self.rail.select(key)
         self.stack.setCurrentWidget(self.pages[key])
         self.pages[key].shown()
         self.opened.emit(key)
+
+    def leave(self) -> None:
+        """Nothing is in front any more: another page comes, or the window closes."""
+        front, self._front = self._front, ""
+        if front in self.pages:
+            self.pages[front].left()
 
     def open_palette(self) -> None:
         commands = [
