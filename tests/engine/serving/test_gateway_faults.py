@@ -173,7 +173,9 @@ async def test_an_error_that_repeats_the_callers_words_teaches_nothing(yard: Yar
         length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
         value = json.loads(await reader.readexactly(length))
         body = json.dumps({"error": {"message": f"bad input: {value['messages'][0]['content']}"}}).encode()
-        writer.write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%b" % (len(body), body))
+        writer.write(
+            b"HTTP/1.1 400 Bad Request\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%b" % (len(body), body)
+        )
         await writer.drain()
         writer.close()
 
@@ -182,7 +184,10 @@ async def test_an_error_that_repeats_the_callers_words_teaches_nothing(yard: Yar
         text = policy(server.sockets[0].getsockname()[1]).replace("{every: 50ms, timeout: 500ms}", "{path: none}")
         gateway = await yard.gateway(text)
         words = "This model's maximum context length is 3 tokens"
-        for body in (chat(words), json.dumps(chat(words)).replace("c", "\\u0063").replace("\\u0063ontent", "content").encode()):
+        for body in (
+            chat(words),
+            json.dumps(chat(words)).replace("c", "\\u0063").replace("\\u0063ontent", "content").encode(),
+        ):
             assert (await yard.ask(body=body)).status == 400
             assert gateway.deployment.pools["small"].learned_window is None
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from stellwerk.serving.gateway.usage import tokens_of
+from stellwerk.serving.gateway.usage import input_tokens_of, tokens_of
 
 MAX_EVENT_BYTES = 1024 * 1024
+LAST_EVENTS_BYTES = 8192  # of a stream's end that show whether it is whole
 _ENDS = (b"\n\n", b"\n\r\n", b"\r\r")
 
 
@@ -64,13 +65,19 @@ class EventStream:
 
     @property
     def last_events(self) -> bytes:
-        return self._before_last[-8192:] + self._last[-8192:]
+        return self._before_last[-LAST_EVENTS_BYTES:] + self._last[-LAST_EVENTS_BYTES:]
 
     def tokens(self) -> tuple[int | None, int | None]:
-        """(input, output) tokens as the stream stated them. The Messages API states input first and output last."""
-        if not self._last_usage:
-            return None, None
-        given, made = tokens_of(self._last_usage)
-        if given is None and self._first_usage is not self._last_usage:
-            given = tokens_of(self._first_usage)[0]
-        return given, made
+        """(input, output) tokens as the stream stated them."""
+        return tokens_of_stream(self._first_usage, self._last_usage)
+
+
+def tokens_of_stream(first: bytes, last: bytes) -> tuple[int | None, int | None]:
+    """(input, output) tokens out of the first and the last events with a `usage`, which may be the same.
+
+    The Messages API states the input at the start and the output at the end.
+    """
+    given, made = tokens_of(last)
+    if given is None and first:
+        given = input_tokens_of(first)
+    return given, made

@@ -37,7 +37,7 @@ class _Fetch:
             self._upstream.cut()
             self._fail("the answer is too large")
 
-    def response_whole(self, head: ResponseHead, body: bytes, reusable: bool) -> None:
+    def response_whole(self, head: ResponseHead, body: bytes, reusable: bool, raw: bytes | None = None) -> None:
         self.response_head(head, len(body))
         self.response_data(body, None)
         self.response_end(reusable)

@@ -89,6 +89,8 @@ def first_events_error(events: bytes) -> bytes | None:
         ValueError: the lines are not those of an event stream.
     """
     suspicious = b"error" in events
+    if not suspicious and events.startswith((b"data: {", b"data: [")):
+        return None  # the usual case: the first line is the first event
     kind = b""
     for line in events.splitlines() if suspicious else _FIRST_LINES.match(events)[0].splitlines():  # type: ignore[index]
         if not line:

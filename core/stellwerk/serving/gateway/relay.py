@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from stellwerk.serving.gateway import judge_answer
 from stellwerk.serving.gateway.dialect import error_event, stream_is_complete
-from stellwerk.serving.gateway.events import EventStream, EventTooLong
+from stellwerk.serving.gateway.events import LAST_EVENTS_BYTES, EventStream, EventTooLong, tokens_of_stream
 from stellwerk.serving.gateway.http.chunked import LAST_CHUNK, encode_chunk
 from stellwerk.serving.gateway.http.response import ResponseHead
 from stellwerk.serving.gateway.http.status import status_line
@@ -80,11 +80,12 @@ class Relay:
             if self._held_bytes > MAX_HELD_BYTES:
                 self._judge_large(self._held)
 
-    def response_whole(self, head: ResponseHead, body: bytes, reusable: bool) -> None:
+    def response_whole(self, head: ResponseHead, body: bytes, reusable: bool, raw: bytes | None = None) -> None:
         if head.event_stream:
-            self.response_head(head, len(body))
-            self.response_data(body, None)
-            self.response_end(reusable)
+            if raw is None or not self._whole_stream(head, body, raw, reusable):
+                self.response_head(head, None)
+                self.response_data(body, None)
+                self.response_end(reusable)
             return
         upstream, self._upstream = self._upstream, None
         assert upstream is not None
@@ -116,6 +117,33 @@ class Relay:
             self.break_off("stream_broken", f"The engine {self._exchange.engine} broke off its answer: {reason}.")
         else:
             self._exchange.lost(reason, stale=reused and not answered)
+
+    def _whole_stream(self, head: ResponseHead, events: bytes, raw: bytes, reusable: bool) -> bool:
+        """Pass a stream on that came at once, in one write. False: something about it is not as usual."""
+        exchange = self._exchange
+        if (
+            b"error" in events
+            or not events.startswith(b"data: {")
+            or not events.endswith(b"\n\n")
+            or not exchange.request.head.version_11
+            or not stream_is_complete(exchange.dialect, events[-LAST_EVENTS_BYTES:])
+        ):
+            return False
+        upstream, self._upstream = self._upstream, None
+        assert upstream is not None
+        now_s = monotonic()
+        upstream.release(now_s, reusable=reusable)
+        given, made = tokens_of_stream(events, events)
+        exchange.tokens = (given, made if made is not None else events.count(b"data:"))
+        exchange.streamed = True
+        exchange.first_byte_s = now_s
+        exchange.bytes_out = len(events)
+        exchange.write(
+            b"%b%btransfer-encoding: chunked\r\n%b%b"
+            % (status_line(head.status), head.passed, exchange.own_lines(), raw)
+        )
+        exchange.answered(head.status)
+        return True
 
     # --- whole answers --------------------------------------------------------------------------------------------
 

@@ -16,3 +16,10 @@ def tokens_of(body: bytes) -> tuple[int | None, int | None]:
         return None, None
     given, made = _INPUT.search(body, place, place + _SPAN), _OUTPUT.search(body, place, place + _SPAN)
     return (int(given[1]) if given else None, int(made[1]) if made else None)
+
+
+def input_tokens_of(events: bytes) -> int | None:
+    """Input tokens as the first `usage` of a stream states them."""
+    place = events.find(b'"usage"')
+    given = _INPUT.search(events, place, place + _SPAN) if place >= 0 else None
+    return int(given[1]) if given else None

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stellwerk.serving.gateway.http.chunked import LAST_CHUNK, ChunkError, ChunkReader, encode_chunk
+from stellwerk.serving.gateway.http.chunked import LAST_CHUNK, ChunkError, ChunkReader, encode_chunk, whole_chunks
 from stellwerk.serving.gateway.http.response import ResponseError, ResponseHead, ResponseHeads, ResponseReader
 
 
@@ -38,6 +38,32 @@ def test_what_was_chunked_comes_out_whole_however_it_is_cut(
             again, _ = ChunkReader().feed(reader.raw)
             assert again == payload
     assert (got, rest, reader.ended) == (b"".join(payloads), after, True)
+
+
+_FRAMES = st.lists(
+    st.sampled_from([b"0", b"00", b"1", b"2", b"02", b"a", b"A", b"", b"-1", b"+1", b"1_0", b"0x1", b" 1", b"1;x"])
+    | st.sampled_from([b"", b"x", b"xy", b"0123456789", b"\r", b"\n", b"1", b"0"]),
+    max_size=8,
+).map(b"\r\n".join)
+
+
+@given(_FRAMES)
+def test_the_quick_look_at_whole_chunks_sees_what_the_reader_sees(data: bytes) -> None:
+    quick = whole_chunks(data)
+    if quick is not None:
+        reader = ChunkReader()
+        payload, rest = reader._feed(data)
+        assert (payload, rest, reader.ended) == (quick[0], b"", quick[1])
+        assert quick[1] or (not reader._missing and not reader._held)
+
+
+@given(
+    st.lists(st.binary(min_size=1, max_size=300).filter(lambda text: b"\r\n" not in text), min_size=1), st.booleans()
+)
+def test_usual_chunks_are_seen_at_once(payloads: list[bytes], ended: bool) -> None:
+    data = b"".join(map(encode_chunk, payloads)) + (LAST_CHUNK if ended else b"")
+    if not any(payload.startswith(b"\n") or payload.endswith(b"\r") for payload in payloads):
+        assert whole_chunks(data) == (b"".join(payloads), ended)
 
 
 @pytest.mark.parametrize(

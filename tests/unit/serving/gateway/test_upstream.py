@@ -45,7 +45,7 @@ class Caller:
     def response_data(self, payload: bytes, raw: bytes | None) -> None:
         self.upstream.pause()  # the client takes no more, with the very last bytes
 
-    def response_whole(self, head: ResponseHead, body: bytes, reusable: bool) -> None:
+    def response_whole(self, head: ResponseHead, body: bytes, reusable: bool, raw: bytes | None = None) -> None:
         self.response_end(reusable)
 
     def response_end(self, reusable: bool) -> None:

@@ -22,6 +22,41 @@ def encode_chunk(payload: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(payload), payload) if payload else _NO_BYTES
 
 
+class _Sizes(dict[bytes, int]):
+    """Size lines that have been read, so that the same ones need not be read again. -1: no plain size."""
+
+    def __missing__(self, line: bytes) -> int:
+        # int() alone would also take signs, blanks, underscores and 0x.
+        if not 0 < len(line) <= 8 or line.strip(_HEXADECIMAL):
+            return -1
+        size = int(line, 16)
+        if len(self) < _MOST_SIZES:
+            self[line] = size
+        return size
+
+
+_MOST_SIZES = 4096
+_size_of = _Sizes().__getitem__
+
+
+def whole_chunks(data: bytes) -> tuple[bytes, bool] | None:
+    """(payload, does the body end here) if `data` is exactly whole chunks without a line end inside; else None.
+
+    Nearly all streamed answers come so. Everything is left to a few calls that do not run in Python.
+    """
+    parts = data.split(b"\r\n")
+    if parts.pop():
+        return None
+    payloads = parts[1::2]
+    lengths = list(map(len, payloads))
+    if list(map(_size_of, parts[::2])) != lengths or not lengths:
+        return None
+    ended = not lengths[-1]
+    if lengths.count(0) != ended or (ended and parts[-2] != b"0"):
+        return None  # something follows the last chunk, or it is written unusually
+    return (payloads[0] if len(payloads) == 1 else b"".join(payloads)), ended
+
+
 class ChunkReader:
     """Takes the chunk framing off. Feed it what arrives; it remembers where it stands.
 
@@ -46,13 +81,18 @@ class ChunkReader:
         """
         self.raw = None
         if not self._missing and not self._held and not self._trailer:
+            whole = whole_chunks(data)
+            if whole is not None:
+                payload, self.ended = whole
+                self.raw = data[: -len(LAST_CHUNK)] if self.ended else data
+                return payload, _NO_BYTES
             found = self._feed_whole(data)
             if found is not None:
                 return found, _NO_BYTES
         return self._feed(data)
 
     def _feed_whole(self, data: bytes) -> bytes | None:
-        """The payload, if `data` is exactly whole chunks: nearly always so with streamed answers."""
+        """The payload, if `data` is exactly whole chunks, whatever stands in them."""
         position, length = 0, len(data)
         payload: list[bytes] = []
         while position < length:

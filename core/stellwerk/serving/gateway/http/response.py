@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Protocol
 
-from stellwerk.serving.gateway.http.chunked import ChunkError, ChunkReader
+from stellwerk.serving.gateway.http.chunked import LAST_CHUNK, ChunkError, ChunkReader, whole_chunks
 from stellwerk.serving.gateway.http.message import HttpError, check_raw_head, field_name
 
 MAX_HEAD_BYTES = 64 * 1024
@@ -44,7 +44,8 @@ class ResponseHead:
     """Never changed once made. `passed` are the raw header lines to pass on, each with its line end.
 
     `content_type` is lower case and bare. `event_stream`: a success whose body is server-sent events. `before` and
-    `after` are the bytes around the digits of Content-Length, as with `http.message.Head`.
+    `after` are the bytes around the digits of Content-Length, as with `http.message.Head`; `whole` is the head with
+    its empty line where the body comes in chunks.
     """
 
     __slots__ = (
@@ -59,6 +60,7 @@ class ResponseHead:
         "passed",
         "retry_after",
         "status",
+        "whole",
     )
 
     def __init__(self, status: int, keep_alive: bool) -> None:
@@ -71,7 +73,7 @@ class ResponseHead:
         self.event_stream = False
         self.retry_after: bytes | None = None
         self.passed = b""
-        self.before = self.after = b""
+        self.before = self.after = self.whole = b""
 
 
 def parse_response_head(head: bytes) -> ResponseHead:
@@ -154,7 +156,9 @@ class ResponseHeads:
         known = self._heads.get(key)
         if known is None:
             known = parse_response_head(head)
-            if digits:
+            if known.chunked:
+                known.whole = head + b"\r\n\r\n"
+            elif digits:
                 known.before, known.after = key[0], key[1] + b"\r\n\r\n"
             if len(self._heads) >= _MOST_HEADS:
                 self._heads.clear()
@@ -171,8 +175,11 @@ class ResponseSink(Protocol):
     def response_data(self, payload: bytes, raw: bytes | None) -> None:
         """`raw`: the same payload as whole chunks, when it came so; it may be passed on as it is."""
 
-    def response_whole(self, head: ResponseHead, body: bytes, reusable: bool) -> None:
-        """The same as the three others one after the other: the whole answer came at once."""
+    def response_whole(self, head: ResponseHead, body: bytes, reusable: bool, raw: bytes | None = None) -> None:
+        """The same as the three others one after the other: the whole answer came at once.
+
+        `raw`: the body as whole chunks with the last one, when it came so.
+        """
 
     def response_end(self, reusable: bool) -> None:
         """The answer is complete. `reusable`: the connection can carry another request."""
@@ -212,6 +219,15 @@ class ResponseReader:
     @staticmethod
     def _feed_whole(sink: ResponseSink, last: ResponseHead, data: bytes) -> bool:
         """Is `data` one whole answer with the head of the one before? The usual case with answers of some length."""
+        if last.whole:
+            if not data.startswith(last.whole) or not data.endswith(LAST_CHUNK) or last.status in (204, 304):
+                return False
+            raw = data[len(last.whole) :]
+            found = whole_chunks(raw)
+            if found is None or not found[1]:
+                return False
+            sink.response_whole(last, found[0], last.keep_alive, raw)
+            return True
         if not last.before or not data.startswith(last.before):
             return False
         start = len(last.before)
@@ -230,6 +246,11 @@ class ResponseReader:
         if self._held:
             data = self._held + data
             self._held = b""
+        last = self._last
+        if last is not None and last.whole and data.startswith(last.whole):
+            data = data[len(last.whole) :]
+            self._begin(last, None, data)
+            return data
         while True:
             end = data.find(b"\r\n\r\n")
             if end < 0:
