@@ -77,7 +77,7 @@ class Call:
 
     def progress(self, data: Any) -> None:
         """Tell the desktop how far the call is. Left out when the desktop does not keep up."""
-        self.connection.notify("progress", {"id": self.request_id, "data": wire.to_wire(data)})
+        self.connection.notify("progress", {"id": self.request_id, "data": wire.to_wire(data, texts=True)})
 
 
 @dataclass(slots=True)

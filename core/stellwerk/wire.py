@@ -61,6 +61,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, Union
 
 from stellwerk.model.errors import ERRORS_BY_CODE, StellwerkError
+from stellwerk.model.text import from_form, say, to_form
 
 PROTOCOL = 1
 MAX_LINE_BYTES = 16 * 1024 * 1024
@@ -73,6 +74,8 @@ INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 APPLICATION_ERROR = -32000
 
+_SAY = "_say"
+
 T = TypeVar("T")
 
 
@@ -80,16 +83,23 @@ class WireError(ValueError):
     """A message or a value that does not have the agreed form."""
 
 
-def to_wire(value: Any) -> Any:
-    """Turn dataclasses, enums, tuples and dicts into what JSON can carry."""
+def to_wire(value: Any, *, texts: bool = False) -> Any:
+    """Turn dataclasses, enums, tuples and dicts into what JSON can carry.
+
+    With `texts`, a dataclass that holds a `Text` gets a key `_say` more, which tells `from_wire` how it was made. The
+    plain English stands in its place all the same: whoever does not know the key loses only the translation.
+    """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: to_wire(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        held = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        body = {name: to_wire(item, texts=texts) for name, item in held.items()}
+        forms = {name: form for name, item in held.items() if (form := to_form(item)) is not None} if texts else {}
+        return {**body, _SAY: forms} if forms else body
     if isinstance(value, enum.Enum):
         return value.value
     if isinstance(value, Mapping):
-        return {str(key): to_wire(item) for key, item in value.items()}
+        return {str(key): to_wire(item, texts=texts) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [to_wire(item) for item in value]
+        return [to_wire(item, texts=texts) for item in value]
     return value
 
 
@@ -246,6 +256,8 @@ def _dataclass_builder(cls: type) -> Builder:
                 values[name] = builder(data[name], f"{path}.{name}")
             elif needed:
                 raise WireError(f"{path}: {name!r} is missing")
+        if isinstance(forms := data.get(_SAY), dict):
+            values = {name: from_form(value, forms.get(name)) for name, value in values.items()}
         return cls(**values)
 
     return build
@@ -284,7 +296,7 @@ def notification(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
 
 def result(request_id: int, value: Any) -> dict[str, Any]:
     """The good answer; `value` may hold dataclasses."""
-    return {"jsonrpc": "2.0", "id": request_id, "result": to_wire(value)}
+    return {"jsonrpc": "2.0", "id": request_id, "result": to_wire(value, texts=True)}
 
 
 def failure(request_id: int | None, code: int, message: str, data: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -297,7 +309,16 @@ def failure(request_id: int | None, code: int, message: str, data: Mapping[str, 
 
 def error_to_wire(request_id: int, error: StellwerkError) -> dict[str, Any]:
     """An error for people, with its parts kept apart so that the desktop can show them well."""
-    parts = {"code": error.code, "what": error.what, "node": error.node, "why": error.why, "remedy": error.remedy}
+    parts: dict[str, Any] = {
+        "code": error.code,
+        "what": error.what,
+        "node": error.node,
+        "why": error.why,
+        "remedy": error.remedy,
+    }
+    forms = {name: form for name, part in parts.items() if (form := to_form(part)) is not None}
+    if forms:
+        parts[_SAY] = forms
     return failure(request_id, APPLICATION_ERROR, str(error), parts)
 
 
@@ -306,11 +327,14 @@ def error_from_wire(body: Mapping[str, Any]) -> StellwerkError:
     data = body.get("data")
     if isinstance(data, Mapping) and isinstance(data.get("what"), str):
         cls = ERRORS_BY_CODE.get(str(data.get("code")), StellwerkError)
-        node = data.get("node")
+        node, forms = data.get("node"), data.get(_SAY)
+        given = {name: str(data.get(name) or "") for name in ("what", "why", "remedy")}
+        if isinstance(forms, Mapping):
+            given = {name: from_form(part, forms.get(name)) for name, part in given.items()}
         return cls(
-            data["what"],
+            given["what"],
             node=node if isinstance(node, str) else None,
-            why=str(data.get("why") or ""),
-            remedy=str(data.get("remedy") or ""),
+            why=given["why"],
+            remedy=given["remedy"],
         )
-    return StellwerkError(f"the agent answered: {body.get('message', 'unknown error')}")
+    return StellwerkError(say("the agent answered: {said}", said=body.get("message", "unknown error")))

@@ -1,4 +1,8 @@
-"""English as written, German from the translation that is shipped."""
+"""English as written, German from the translation that is shipped.
+
+`local` says a text of the core (a finding, a reason, an error's parts) in the window's language: every place that shows
+one passes it through there.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QLocale, QTranslator
 from PySide6.QtWidgets import QApplication
+
+from stellwerk.model.text import Text
 
 
 def install_language(app: QApplication, choice: str) -> str:
@@ -19,3 +25,16 @@ def install_language(app: QApplication, choice: str) -> str:
         if Path(path).exists() and translator.load(str(path)):
             QCoreApplication.installTranslator(translator)
     return "de"
+
+
+def local(text: str) -> str:
+    """A text of the core in the window's language.
+
+    A plain string is looked up as a whole, which finds literal texts; whatever a machine said is in no catalogue and
+    stays as it is.
+    """
+    return text.render(_translate) if isinstance(text, Text) else _translate(text)
+
+
+def _translate(template: str) -> str:
+    return QCoreApplication.translate("core", template) if template else ""

@@ -16,6 +16,7 @@ from stellwerk.fabric.netplan import OWN_PATH, addresses_elsewhere
 from stellwerk.fabric.segments import Segment
 from stellwerk.fabric.state import HalfState, NodeState, halves_of, read_half
 from stellwerk.fabric.subnets import HOME_LANS, LINK_LOCAL, SubnetSource, Taken, overlap, parse_pool, taken
+from stellwerk.model.text import say
 
 Key = tuple[str, str]  # node, netdev
 SegmentKey = str
@@ -58,12 +59,19 @@ def networks_in_use(nodes: Sequence[NodeState], fabric: frozenset[Key]) -> tuple
         facts = node.member.facts
         for device in facts.netdevs:
             if (name, device.name) not in fabric and device.kind != "loopback":
-                found += [taken(cidr, f"{device.name} of {name}") for cidr in device.addresses]
+                found += [
+                    taken(cidr, say("{device} of {name}", device=device.name, name=name)) for cidr in device.addresses
+                ]
         for route in facts.routes:
             if (name, route.device) not in fabric:
-                found.append(taken(route.destination, f"a route of {name} through {route.device}"))
+                found.append(
+                    taken(route.destination, say("a route of {name} through {device}", name=name, device=route.device))
+                )
         spare = [at.half.netdev for at in halves_of(node.member)]
-        found += [taken(cidr, f"{path} of {name}") for cidr, path in addresses_elsewhere(node.texts, spare)]
+        found += [
+            taken(cidr, say("{path} of {name}", path=path, name=name))
+            for cidr, path in addresses_elsewhere(node.texts, spare)
+        ]
     return tuple(entry for entry in found if entry is not None and entry.network != LINK_LOCAL)
 
 
@@ -118,7 +126,7 @@ def _choose(
         for network, count in votes[segment.key]:
             why = _unfit(network, segment, in_use, pool) or _shared(network, chosen)
             if why is None and count < len(segment.halves) and any(network.overlaps(lan) for lan in HOME_LANS):
-                why = f"{network} is a network of home routers"
+                why = say("{network} is a network of home routers", network=network)
             if why is None:
                 chosen[segment.key] = network
                 break
@@ -129,23 +137,27 @@ def _choose(
 def _unfit(network: IPv4Network, segment: Segment, in_use: Sequence[Taken], pool: IPv4Network | None) -> str | None:
     """Why a subnet that is there cannot stay; None when it can."""
     if network.prefixlen < 16:
-        return f"{network} is too wide for one link"
+        return say("{network} is too wide for one link", network=network)
     room = network.num_addresses - (0 if network.prefixlen >= 31 else 2)
     if room < len(segment.halves):
-        return f"{network} has no room for {len(segment.halves)} machines"
+        return say("{network} has no room for {count} machines", network=network, count=len(segment.halves))
     if not network.is_private:
-        return f"{network} is not a private network"
+        return say("{network} is not a private network", network=network)
     if other := overlap(network, in_use):
-        return f"{network} overlaps {other.network} ({other.where})"
+        return say("{network} overlaps {other} ({where})", network=network, other=other.network, where=other.where)
     if pool is not None and not network.subnet_of(pool):
-        return f"{network} is outside the chosen range {pool}"
+        return say("{network} is outside the chosen range {pool}", network=network, pool=pool)
     return None
 
 
 def _shared(network: IPv4Network, chosen: Mapping[SegmentKey, IPv4Network]) -> str | None:
     for other, there in chosen.items():
         if network.overlaps(there):
-            return f"{network} is used by {other}, too; one subnet for two links confuses routing and NCCL"
+            return say(
+                "{network} is used by {other}, too; one subnet for two links confuses routing and NCCL",
+                network=network,
+                other=other,
+            )
     return None
 
 
@@ -209,17 +221,19 @@ def _why(
     rejected: str,
 ) -> str:
     if state.by_dhcp:
-        return "its address comes by DHCP and may change"
+        return say("its address comes by DHCP and may change")
     if address is not None and address.network == network:
-        return f"{address.ip} is there twice on this link"
+        return say("{ip} is there twice on this link", ip=address.ip)
     if address is not None:
-        return rejected or f"{address.network} is not the subnet of the other end, {network}"
+        return rejected or say(
+            "{network} is not the subnet of the other end, {other}", network=address.network, other=network
+        )
     several = state.static or state.live
     if len(several) > 1:
-        return "it has several addresses: " + ", ".join(str(entry) for entry in several)
+        return say("it has several addresses: {addresses}", addresses=", ".join(map(str, several)))
     if state.link_local:
-        return "its link-local address changes at every start"
-    return "it has no address"
+        return say("its link-local address changes at every start")
+    return say("it has no address")
 
 
 def present_networks(addressing: Addressing) -> tuple[IPv4Network, ...]:

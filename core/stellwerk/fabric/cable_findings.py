@@ -9,14 +9,16 @@ from stellwerk.fabric.expected import Rewiring, has_ports_for, rewire
 from stellwerk.fabric.members import Member
 from stellwerk.model.fabric import Cable, CableFinding, Cabling, Movement, PortRef, Topology, TopologyKind
 from stellwerk.model.finding import Finding, Severity
+from stellwerk.model.text import Text, joined, say, words
 from stellwerk.model.units import link_speed
 
 FULL_SPEED_MBPS = 200_000
-_IN_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
-_RULE = "every cable goes from port 0 of one machine to port 1 of the next"
+_IN_WORDS = (
+    say("no"), say("one"), say("two"), say("three"), say("four"), say("five"), say("six"), say("seven"), say("eight"),
+)  # fmt: skip
 _ASK_AGAIN = "Give the sudo password, or switch the interface on, and look again."
 _FOLLOW = "If it stays so with root on every machine, follow the cable: its other end is not at one of them."
-_SILENT = "it has a signal, but heard nobody"
+_SILENT = say("it has a signal, but heard nobody")
 
 
 def cable_findings(members: Sequence[Member], topology: Topology, wanted: TopologyKind) -> tuple[CableFinding, ...]:
@@ -39,27 +41,39 @@ def cable_findings(members: Sequence[Member], topology: Topology, wanted: Topolo
 def as_finding(finding: CableFinding) -> Finding:
     """The same for lists that hold findings of every kind."""
     first = finding.ports[0] if finding.ports else None
-    evidence = (f"{finding.cable.a} goes to {finding.cable.b}",) if finding.cable else ()
+    cable = finding.cable
+    evidence = (say("{port} goes to {other}", port=cable.a, other=cable.b),) if cable else ()
     return Finding(
         finding.code,
         finding.severity,
         finding.title,
         first.node if first else None,
-        f"port {first.port}" if first else None,
+        say("port {port}", port=first.port) if first else None,
         evidence,
         finding.meaning,
         finding.steps,
     )
 
 
-def _count(members: Sequence[Member], wanted: TopologyKind) -> str:
-    number = _IN_WORDS[len(members)] if len(members) < len(_IN_WORDS) else str(len(members))
-    return f"a {wanted.value}" if wanted is TopologyKind.PAIR else f"a {wanted.value} of {number}"
+def _shape(members: Sequence[Member], wanted: TopologyKind) -> Text:
+    """The topology as the beginning of a sentence."""
+    if wanted is TopologyKind.PAIR:
+        return say("A pair")
+    number = _IN_WORDS[len(members)] if len(members) < len(_IN_WORDS) else len(members)
+    if wanted is TopologyKind.RING:
+        return say("A ring of {number}", number=number)
+    return say("A chain of {number}", number=number)
 
 
-def _where(ref: PortRef) -> str:
+def _rule(wanted: TopologyKind) -> Text:
+    return say("In a {kind} every cable goes from port 0 of one machine to port 1 of the next.", kind=wanted.word)
+
+
+def _where(ref: PortRef) -> Text:
     """Port 0 is easily found: it is next to the RJ45."""
-    return f"port {ref.port} (next to the RJ45)" if ref.port == 0 else f"port {ref.port}"
+    if ref.port == 0:
+        return say("port {port} (next to the RJ45)", port=ref.port)
+    return say("port {port}", port=ref.port)
 
 
 def _spoken_of(ref: PortRef, findings: Sequence[CableFinding]) -> bool:
@@ -68,12 +82,16 @@ def _spoken_of(ref: PortRef, findings: Sequence[CableFinding]) -> bool:
 
 def _too_few_ports(member: Member, wanted: TopologyKind) -> CableFinding:
     have = len(member.ports)
+    titles = (
+        say("{node} has no ports for a fabric.", node=member.name),
+        say("{node} has one port for a fabric.", node=member.name),
+    )
     return CableFinding(
         "too-few-ports",
         Severity.BAD,
-        f"{member.name} has {_IN_WORDS[have]} port{'' if have == 1 else 's'} for a fabric.",
-        meaning=member.node_ports.note or f"A {wanted.value} needs two ports on every machine.",
-        steps=(f"Choose another topology, or leave {member.name} out.",),
+        titles[min(have, 1)],
+        meaning=member.node_ports.note or say("A {kind} needs two ports on every machine.", kind=wanted.word),
+        steps=(say("Choose another topology, or leave {node} out.", node=member.name),),
     )
 
 
@@ -82,7 +100,7 @@ def _too_few_ports(member: Member, wanted: TopologyKind) -> CableFinding:
 
 def _for_cables(members: Sequence[Member], cabling: Cabling, wanted: TopologyKind) -> list[CableFinding]:
     plan = rewire(members, wanted, cabling)
-    shape = _count(members, wanted)
+    shape = _shape(members, wanted)
     missing = list(plan.missing)
     findings: list[CableFinding] = []
     in_the_way = {movement.to for movement in plan.movements} | {end for c in missing for end in (c.a, c.b)}
@@ -106,7 +124,7 @@ def _for_cables(members: Sequence[Member], cabling: Cabling, wanted: TopologyKin
 
 
 def _moved(
-    movement: Movement, plan: Rewiring, wanted: TopologyKind, shape: str, freed: Sequence[Cable]
+    movement: Movement, plan: Rewiring, wanted: TopologyKind, shape: Text, freed: Sequence[Cable]
 ) -> CableFinding:
     """A plug in the wrong place, together with the missing cables whose place it took."""
     plug, to = movement.plug, movement.to
@@ -117,48 +135,92 @@ def _moved(
     if movement.kind == "swap":
         return _swapped(plug, to, now, then, wanted)
     other = now.b if plug == now.a else now.a
-    steps = [f"At the back of {plug.node}, move the plug from {_where(plug)} to {_where(to)}."]
-    if plug.node != to.node:
-        steps = [f"Pull the plug out of {plug.node} {_where(plug)} and put it into {to.node} {_where(to)}."]
+    steps = [_move_it(plug, to)]
     movements = [movement]
     for cable in freed:
         near = plug if plug in (cable.a, cable.b) else cable.a
         far = cable.b if cable.a == near else cable.a
-        steps.append(f"Plug a cable from {far} into {near}, which is free then.")
+        steps.append(say("Plug a cable from {far} into {near}, which is free then.", far=far, near=near))
         movements.append(Movement("plug", far, near))
     code, severity, title, meaning = _what_is_wrong(plug, to, other, wanted)
+    if not meaning:
+        meaning = say("{shape}: every cable goes from port 0 of one machine to port 1 of the next.", shape=shape)
     return CableFinding(
-        code, severity, title, meaning or f"{shape[0].upper()}{shape[1:]}: {_RULE}.", tuple(steps), tuple(movements),
-        now, then, tuple(freed), (plug, to, other),
-    )  # fmt: skip
+        code, severity, title, meaning, tuple(steps), tuple(movements), now, then, tuple(freed), (plug, to, other)
+    )
+
+
+def _move_it(plug: PortRef, to: PortRef) -> Text:
+    here, there = _where(plug), _where(to)
+    if plug.node == to.node:
+        return say(
+            "At the back of {node}, move the plug from {here} to {there}.", node=plug.node, here=here, there=there
+        )
+    return say(
+        "Pull the plug out of {node} {here} and put it into {other} {there}.",
+        node=plug.node,
+        here=here,
+        other=to.node,
+        there=there,
+    )
 
 
 def _what_is_wrong(plug: PortRef, to: PortRef, other: PortRef, wanted: TopologyKind) -> tuple[str, Severity, str, str]:
     """Code, severity, title and meaning of a plug that has to move."""
     if other.node == plug.node:
-        title = f"A cable joins two ports of {plug.node} to each other."
-        return "cable-loop", Severity.BAD, title, f"It belongs in {to}; a machine needs no cable to itself."
+        title = say("A cable joins two ports of {node} to each other.", node=plug.node)
+        return (
+            "cable-loop",
+            Severity.BAD,
+            title,
+            say("It belongs in {port}; a machine needs no cable to itself.", port=to),
+        )
     if wanted is TopologyKind.PAIR and plug.node == to.node:
-        title = f"The cable joins port {other.port} of {other.node} to port {plug.port} of {plug.node}."
-        meaning = "It works, but with the same port on both machines every setting is the same on both, too."
+        title = say(
+            "The cable joins port {port} of {node} to port {other_port} of {other}.",
+            port=other.port,
+            node=other.node,
+            other_port=plug.port,
+            other=plug.node,
+        )
+        meaning = say("It works, but with the same port on both machines every setting is the same on both, too.")
         return "port-mixed", Severity.WARN, title, meaning
     if plug.node == to.node:
-        title = f"The cable from {other.node} is in the wrong port of {plug.node}."
-        meaning = f"It joins port {other.port} to port {plug.port}. In a {wanted.value} {_RULE}."
+        title = say("The cable from {other} is in the wrong port of {node}.", other=other.node, node=plug.node)
+        meaning = say(
+            "It joins port {port} to port {other_port}. {rule}",
+            port=other.port,
+            other_port=plug.port,
+            rule=_rule(wanted),
+        )
         return "cable-wrong-port", Severity.BAD, title, meaning
-    title = f"The cable from {other} goes to the wrong machine."
-    return "cable-wrong-machine", Severity.BAD, title, f"It goes to {plug}; it belongs in {to}."
+    title = say("The cable from {port} goes to the wrong machine.", port=other)
+    return (
+        "cable-wrong-machine",
+        Severity.BAD,
+        title,
+        say("It goes to {port}; it belongs in {place}.", port=plug, place=to),
+    )
 
 
 def _swapped(plug: PortRef, to: PortRef, now: Cable, then: Cable, wanted: TopologyKind) -> CableFinding:
+    here, there = _where(plug), _where(to)
     if plug.node == to.node:
-        title = f"The two plugs of {plug.node} are in each other's port."
-        step = f"At the back of {plug.node}, swap the plugs of {_where(plug)} and {_where(to)}."
+        title = say("The two plugs of {node} are in each other's port.", node=plug.node)
+        step = say(
+            "At the back of {node}, swap the plugs of {here} and {there}.", node=plug.node, here=here, there=there
+        )
     else:
-        title = f"The plugs in {plug} and {to} are in each other's place."
-        step = f"Swap them: the plug in {plug.node} {_where(plug)} and the one in {to.node} {_where(to)}."
+        title = say("The plugs in {port} and {other} are in each other's place.", port=plug, other=to)
+        step = say(
+            "Swap them: the plug in {node} {here} and the one in {other} {there}.",
+            node=plug.node,
+            here=here,
+            other=to.node,
+            there=there,
+        )
     return CableFinding(
-        "plugs-swapped", Severity.BAD, title, f"In a {wanted.value} {_RULE}.", (step,),
+        "plugs-swapped", Severity.BAD, title, _rule(wanted), (step,),
         (Movement("swap", plug, to),), now, then, (), (plug, to),
     )  # fmt: skip
 
@@ -184,40 +246,52 @@ def _ask_again(not_told: Sequence[tuple[PortRef, str]]) -> tuple[str, ...]:
     return (_ASK_AGAIN, _FOLLOW) if any(why == _SILENT for _, why in not_told) else (_ASK_AGAIN,)
 
 
-def _missing(cable: Cable, not_told: Sequence[tuple[PortRef, str]], cabling: Cabling, shape: str) -> CableFinding:
+def _reasons(not_told: Sequence[tuple[PortRef, str]]) -> str:
+    return joined([joined((ref, reason), ": ") for ref, reason in not_told], "; ")
+
+
+def _missing(cable: Cable, not_told: Sequence[tuple[PortRef, str]], cabling: Cabling, shape: Text) -> CableFinding:
     a, b = cable.a, cable.b
-    needs = f"{shape[0].upper()}{shape[1:]} needs a cable from {a} to {b}."
+    needs = say("{shape} needs a cable from {port} to {other}.", shape=shape, port=a, other=b)
     if not_told:
-        why = "; ".join(f"{ref}: {reason}" for ref, reason in not_told)
-        title = f"Whether a cable joins {a} and {b} cannot be told."
+        title = say("Whether a cable joins {port} and {other} cannot be told.", port=a, other=b)
         refs = tuple(dict.fromkeys((a, b, *(ref for ref, _ in not_told))))
+        meaning = say("{reasons}. {needs}", reasons=_reasons(not_told), needs=needs)
         return CableFinding(
-            "cable-unknown", Severity.WARN, title, f"{why}. {needs}", _ask_again(not_told), (), None, cable, (), refs
+            "cable-unknown", Severity.WARN, title, meaning, _ask_again(not_told), (), None, cable, (), refs
         )
     foreign = {ref: host for ref, host in cabling.foreign if ref in (a, b)}
     switched = {link.port: link.switch for link in cabling.switch_links if link.port in (a, b)}
-    steps = [f"Plug a cable from {a} into {b}."]
+    steps = [say("Plug a cable from {port} into {other}.", port=a, other=b)]
     movements = [Movement("plug", a, b)]
-    title = f"{a} is not connected to {b}."
+    title = say("{port} is not connected to {other}.", port=a, other=b)
     for ref, place in {**foreign, **switched}.items():
-        title = f"{ref} goes to {place}, not to {b if ref == a else a}."
-        steps.insert(0, f"Pull the plug out of {ref.node} {_where(ref)}.")
+        title = say("{port} goes to {place}, not to {other}.", port=ref, place=place, other=b if ref == a else a)
+        steps.insert(0, say("Pull the plug out of {node} {here}.", node=ref.node, here=_where(ref)))
         movements.insert(0, Movement("pull", ref))
     silent = [ref for ref in cabling.silent if ref in (a, b)]
     if silent and not foreign and not switched:
-        where = " and ".join(str(ref) for ref in silent)
-        steps.insert(0, f"There is a cable in {where}, but nothing at its other end answers: look where it goes.")
+        steps.insert(0, _look_where(words(silent)))
     return CableFinding(
         "cable-missing", Severity.BAD, title, needs, tuple(steps), tuple(movements), None, cable, (cable,), (a, b)
     )
 
 
+def _look_where(ports: object) -> Text:
+    return say("There is a cable in {ports}, but nothing at its other end answers: look where it goes.", ports=ports)
+
+
 def _extra(cable: Cable, wanted: TopologyKind, in_the_way: bool) -> CableFinding:
     loop = cable.a.node == cable.b.node
     title = (
-        f"A cable joins two ports of {cable.a.node} to each other."
+        say("A cable joins two ports of {node} to each other.", node=cable.a.node)
         if loop
-        else f"The cable between {cable.a} and {cable.b} has no place in a {wanted.value}."
+        else say(
+            "The cable between {port} and {other} has no place in a {kind}.",
+            port=cable.a,
+            other=cable.b,
+            kind=wanted.word,
+        )
     )
     meaning = "Its port is needed for another cable." if in_the_way else "A second cable adds no speed."
     return CableFinding(
@@ -225,19 +299,23 @@ def _extra(cable: Cable, wanted: TopologyKind, in_the_way: bool) -> CableFinding
         Severity.BAD if in_the_way else Severity.INFO,
         title,
         meaning if not loop or in_the_way else "It does nothing.",
-        (f"Pull the cable out of {cable.a} and {cable.b}.",) if in_the_way or loop else ("Leave it, or pull it.",),
+        (_pull(cable),) if in_the_way or loop else ("Leave it, or pull it.",),
         (Movement("pull", cable.a), Movement("pull", cable.b)),
         cable,
         ports=(cable.a, cable.b),
     )
 
 
-def _on_switch(ref: PortRef, shape: str) -> CableFinding:
+def _pull(cable: Cable) -> Text:
+    return say("Pull the cable out of {port} and {other}.", port=cable.a, other=cable.b)
+
+
+def _on_switch(ref: PortRef, shape: Text) -> CableFinding:
     return CableFinding(
         "port-on-switch",
         Severity.INFO,
-        f"{ref} goes to a switch.",
-        f"{shape[0].upper()}{shape[1:]} does not use it; it is left alone.",
+        say("{ref} goes to a switch.", ref=ref),
+        say("{shape} does not use it; it is left alone.", shape=shape),
         ports=(ref,),
     )
 
@@ -246,7 +324,7 @@ def _foreign(ref: PortRef, host: str) -> CableFinding:
     return CableFinding(
         "port-foreign",
         Severity.INFO,
-        f"{ref} goes to {host}, which is not in this cluster.",
+        say("{ref} goes to {host}, which is not in this cluster.", ref=ref, host=host),
         "The port is left alone.",
         ports=(ref,),
     )
@@ -297,7 +375,7 @@ def _for_switch(members: Sequence[Member], topology: Topology) -> list[CableFind
 
 
 def _second_link(ref: PortRef) -> CableFinding:
-    title = f"{ref} goes to the switch, too."
+    title = say("{ref} goes to the switch, too.", ref=ref)
     meaning = "One port carries all that the machine can; the second one is left alone."
     return CableFinding("cable-extra", Severity.INFO, title, meaning, ("Leave it, or pull it.",), ports=(ref,))
 
@@ -306,9 +384,14 @@ def _mixed_port(now: PortRef, wanted: PortRef) -> CableFinding:
     return CableFinding(
         "port-mixed",
         Severity.WARN,
-        f"{now.node} is on the switch with port {now.port}, the others with port {wanted.port}.",
+        say(
+            "{node} is on the switch with port {port}, the others with port {other_port}.",
+            node=now.node,
+            port=now.port,
+            other_port=wanted.port,
+        ),
         "It works, but with the same port on all machines every setting is the same on all, too.",
-        (f"At the back of {now.node}, move the plug from {_where(now)} to {_where(wanted)}.",),
+        (_move_it(now, wanted),),
         (Movement("move", now, wanted),),
         ports=(now, wanted),
     )
@@ -317,28 +400,36 @@ def _mixed_port(now: PortRef, wanted: PortRef) -> CableFinding:
 def _off_switch(members: Sequence[Member], member: Member, wanted: PortRef, cabling: Cabling) -> CableFinding:
     unheard = _not_told(members, cabling, [PortRef(member.name, port.number) for port in member.ports])
     if unheard:
-        why = "; ".join(f"{ref}: {reason}" for ref, reason in unheard)
         return CableFinding(
-            "cable-unknown", Severity.WARN, f"Whether {member.name} is on the switch cannot be told.", f"{why}.",
-            _ask_again(unheard), ports=(wanted, *(ref for ref, _ in unheard if ref != wanted)),
-        )  # fmt: skip
-    steps = [f"Plug a cable from {member.name} {_where(wanted)} into the switch."]
+            "cable-unknown",
+            Severity.WARN,
+            say("Whether {node} is on the switch cannot be told.", node=member.name),
+            say("{reasons}.", reasons=_reasons(unheard)),
+            _ask_again(unheard),
+            ports=(wanted, *(ref for ref, _ in unheard if ref != wanted)),
+        )
+    steps = [say("Plug a cable from {node} {here} into the switch.", node=member.name, here=_where(wanted))]
     silent = [ref for ref in cabling.silent if ref.node == member.name]
     if silent:
-        steps.insert(0, f"There is a cable in {silent[0]}, but nothing at its other end answers: look where it goes.")
+        steps.insert(0, _look_where(silent[0]))
     return CableFinding(
-        "cable-missing", Severity.BAD, f"{member.name} is not on the switch.", "All machines need to be on it.",
-        tuple(steps), (Movement("plug", wanted, None),), ports=(wanted, *silent),
-    )  # fmt: skip
+        "cable-missing",
+        Severity.BAD,
+        say("{node} is not on the switch.", node=member.name),
+        "All machines need to be on it.",
+        tuple(steps),
+        (Movement("plug", wanted, None),),
+        ports=(wanted, *silent),
+    )
 
 
 def _direct_on_switch(cable: Cable) -> CableFinding:
     return CableFinding(
         "cable-extra",
         Severity.BAD,
-        f"A cable joins {cable.a} directly to {cable.b}.",
+        say("A cable joins {port} directly to {other}.", port=cable.a, other=cable.b),
         "Machines on a switch need no cable to each other, and the two kinds do not mix.",
-        (f"Pull the cable out of {cable.a} and {cable.b}.",),
+        (_pull(cable),),
         (Movement("pull", cable.a), Movement("pull", cable.b)),
         cable,
         ports=(cable.a, cable.b),
@@ -354,9 +445,9 @@ def _two_switches(topology: Topology) -> list[CableFinding]:
         CableFinding(
             "cable-wrong-switch",
             Severity.BAD,
-            f"{link.port} is on {link.switch}, most others on {main}.",
+            say("{port} is on {switch}, most others on {main}.", port=link.port, switch=link.switch, main=main),
             "The two do not pass traffic to each other.",
-            (f"Plug {link.port} into {main}, or put both switches into one bridge.",),
+            (say("Plug {port} into {main}, or put both switches into one bridge.", port=link.port, main=main),),
             ports=(link.port,),
         )
         for link in topology.cabling.switch_links
@@ -374,26 +465,35 @@ def _slow_links(members: Sequence[Member], cabling: Cabling) -> list[CableFindin
     for cable in cabling.cables:
         slow = cable.speed_mbps is not None and cable.speed_mbps < FULL_SPEED_MBPS
         if slow and cable.a in full and cable.b in full:
-            step = "Use a 200 or 400 Gb/s QSFP copper cable made for Ethernet, and plug it in again."
-            findings.append(
-                _slow(f"between {cable.a} and {cable.b}", cable.speed_mbps, step, (cable.a, cable.b), cable)
+            step = say("Use a 200 or 400 Gb/s QSFP copper cable made for Ethernet, and plug it in again.")
+            title = say(
+                "The link between {port} and {other} runs at {speed}, not at 200 Gb/s.",
+                port=cable.a,
+                other=cable.b,
+                speed=link_speed(cable.speed_mbps),
             )
+            findings.append(_slow(title, cable.speed_mbps, step, (cable.a, cable.b), cable))
     for link in cabling.switch_links:
         speeds = [h.netdev.speed_mbps for h in full[link.port].halves] if link.port in full else []
         known = [speed for speed in speeds if speed]
         if known and min(known) < FULL_SPEED_MBPS:
-            step = "On the switch, set this port to 200G-baseCR4 and switch auto-negotiation off."
-            findings.append(_slow(f"from {link.port} to the switch", min(known), step, (link.port,), None))
+            step = say("On the switch, set this port to 200G-baseCR4 and switch auto-negotiation off.")
+            title = say(
+                "The link from {port} to the switch runs at {speed}, not at 200 Gb/s.",
+                port=link.port,
+                speed=link_speed(min(known)),
+            )
+            findings.append(_slow(title, min(known), step, (link.port,), None))
     return findings
 
 
 def _slow(
-    where: str, speed_mbps: int | None, step: str, ports: tuple[PortRef, ...], cable: Cable | None
+    title: Text, speed_mbps: int | None, step: Text, ports: tuple[PortRef, ...], cable: Cable | None
 ) -> CableFinding:
     return CableFinding(
         "link-100g" if speed_mbps == 100_000 else "link-slow",
         Severity.WARN,
-        f"The link {where} runs at {link_speed(speed_mbps)}, not at 200 Gb/s.",
+        title,
         "It works; models that span machines may get slower by a few percent.",
         (step,),
         (),

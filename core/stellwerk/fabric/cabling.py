@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 
 from stellwerk.fabric.members import Member
 from stellwerk.model.fabric import Cable, Cabling, Heard, HearReport, HearState, PortRef, SwitchLink
+from stellwerk.model.text import say
 
 _UNHEARD = {
-    "needs-sudo": "it cannot be heard without the sudo password",
-    "down": "the interface is switched off",
-    "failed": "listening failed",
+    "needs-sudo": say("it cannot be heard without the sudo password"),
+    "down": say("the interface is switched off"),
+    "failed": say("listening failed"),
 }
 
 
@@ -155,7 +156,7 @@ def _judge(
             name = next((name for name, _ in spoken if name), "")
             if not name:
                 unnamed += 1
-                name = "switch" if unnamed == 1 else f"switch {unnamed}"
+                name = say("switch") if unnamed == 1 else say("switch {number}", number=unnamed)
             switch_links += [SwitchLink(ref, name, switches.get(ref, ("", ""))[1] or None) for ref in ours]
         elif len(ours) == 2 and ours[0].node == ours[1].node:
             loops.append((ours[0], ours[1]))
@@ -219,5 +220,5 @@ def _why_unheard(told: Sequence[HearState]) -> str:
     for state in told:
         if state.state in _UNHEARD:
             text = _UNHEARD[state.state]
-            return f"{text}: {state.why}" if state.state == "failed" and state.why else text
-    return "the machine has not been asked"
+            return say("{text}: {why}", text=text, why=state.why) if state.state == "failed" and state.why else text
+    return say("the machine has not been asked")

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from stellwerk.fabric.members import Member
 from stellwerk.model.errors import BadInput
 from stellwerk.model.fabric import Cable, Cabling, Movement, PortRef, TopologyKind
+from stellwerk.model.text import say
 
 _TRIED_IN_FULL = 12  # candidates whose movements are counted exactly; the others have fewer right cables
 _SAME_MACHINE, _OTHER_MACHINE, _PULLED = 2, 3, 7  # cost of a plug: moving it at the same machine is the easiest
@@ -43,7 +44,7 @@ def rewire(members: Sequence[Member], wanted: TopologyKind, cabling: Cabling) ->
     """
     why = _impossible(members, wanted)
     if why:
-        raise BadInput(f"{len(members)} machines cannot make a {wanted.value}", why=why)
+        raise BadInput(say("{count} machines cannot make a {wanted}", count=len(members), wanted=wanted.word), why=why)
     present = [*cabling.cables, *(Cable(a, b) for a, b in cabling.loops)]
     results = [_assign(present, target) for target in _nearest(members, wanted, present)]
     return min(results, key=lambda result: result[0])[1]
@@ -52,11 +53,15 @@ def rewire(members: Sequence[Member], wanted: TopologyKind, cabling: Cabling) ->
 def _impossible(members: Sequence[Member], wanted: TopologyKind) -> str:
     least = {TopologyKind.PAIR: 2, TopologyKind.RING: 3, TopologyKind.CHAIN: 2}.get(wanted)
     if least is None:
-        return f"a {wanted.value} has no cables from machine to machine"
+        return say("a {wanted} has no cables from machine to machine", wanted=wanted.word)
     if len(members) < least or (wanted is TopologyKind.PAIR and len(members) != 2):
-        return "a pair is two machines" if wanted is TopologyKind.PAIR else f"a {wanted.value} needs {least} or more"
+        return (
+            "a pair is two machines"
+            if wanted is TopologyKind.PAIR
+            else say("a {wanted} needs {least} or more", wanted=wanted.word, least=least)
+        )
     few = [member.name for member in members if not has_ports_for(member, wanted)]
-    return f"{', '.join(few)} has too few ports" if few else ""
+    return say("{few} has too few ports", few=", ".join(few)) if few else ""
 
 
 def has_ports_for(member: Member, wanted: TopologyKind) -> bool:

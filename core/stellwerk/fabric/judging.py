@@ -25,12 +25,12 @@ from stellwerk.fabric.verification import (
 from stellwerk.model.facts import Neighbour
 from stellwerk.model.finding import Check, Verdict, Verification
 from stellwerk.model.guard import PingResult, RdmaPerf, RouteAnswer
+from stellwerk.model.text import Text, say
 from stellwerk.model.units import gbps, link_speed, microseconds
 
 HALF_MARK_GBPS = 92.0
 PORT_MARK_GBPS = 184.0
 LATENCY_MARK_US = 4.0
-_POWER_REMEDY = "Shut {node} down, unplug its power for a minute, start it and prove again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +111,12 @@ def _carrier(entry: Assigned, place: Place) -> Check:
     if device.carrier:
         return _check("carrier", place, Verdict.PASS, "up")
     if device.admin_up is False:
-        remedy = f"Switch {device.name} on, or apply the plan again"
+        remedy = say("Switch {device} on, or apply the plan again", device=device.name)
         return _check("carrier", place, Verdict.FAIL, "off", why="the interface is switched off", remedy=remedy)
     if device.carrier is False:
-        remedy = f"Look at the cable between {place.node} port {place.port} and {place.peer}"
+        remedy = say(
+            "Look at the cable between {node} port {port} and {peer}", node=place.node, port=place.port, peer=place.peer
+        )
         return _check(
             "carrier", place, Verdict.FAIL, "no link", why="no signal comes from the other end", remedy=remedy
         )
@@ -150,12 +152,14 @@ def _pcie(entry: Assigned, place: Place) -> Check:
     now, width = device.pcie_speed_gts, device.pcie_width
     if now is None or width is None:
         return _unknown("pcie", place, "the PCIe link could not be read")
-    text = f"{now:g} GT/s ×{width}"
+    text = say("{now} GT/s ×{width}", now=f"{now:g}", width=width)
     best, widest = device.pcie_max_speed_gts or now, device.pcie_max_width or width
     if now >= best and width >= widest:
         return _check("pcie", place, Verdict.PASS, text, value=now, unit="GT/s", mark=best)
-    why = f"the PCIe link came up at {text} instead of {best:g} GT/s ×{widest}"
-    remedy = _POWER_REMEDY.format(node=place.node) + "; if it stays, update the firmware"
+    why = say(
+        "the PCIe link came up at {text} instead of {best} GT/s ×{widest}", text=text, best=f"{best:g}", widest=widest
+    )
+    remedy = say("{remedy}; if it stays, update the firmware", remedy=_power_remedy(place.node))
     return _check("pcie", place, Verdict.DEGRADED, text, value=now, unit="GT/s", mark=best, why=why, remedy=remedy)
 
 
@@ -165,11 +169,16 @@ def _rdma(entry: Assigned, place: Place) -> Check:
         return _NONE
     if rdma.state is None:
         return _check(
-            "rdma", place, Verdict.NOT_AVAILABLE, "not available", why=f"the state of {rdma.name} is not known"
+            "rdma",
+            place,
+            Verdict.NOT_AVAILABLE,
+            "not available",
+            why=say("the state of {rdma} is not known", rdma=rdma.name),
         )
     if rdma.state.upper() == "ACTIVE":
         return _check("rdma", place, Verdict.PASS, "active")
-    why = f"{rdma.name} is {rdma.state}" + (f", {rdma.physical_state}" if rdma.physical_state else "")
+    state = f"{rdma.state}, {rdma.physical_state}" if rdma.physical_state else rdma.state
+    why = say("{rdma} is {state}", rdma=rdma.name, state=state)
     remedy = "Bring the link up first; if it is up, restart the machine"
     return _check("rdma", place, Verdict.FAIL, rdma.state.lower(), why=why, remedy=remedy)
 
@@ -179,7 +188,7 @@ def _address(entry: Assigned, place: Place) -> Check:
         why = entry.why or "its address is not as planned"
         return _check("address", place, Verdict.FAIL, "wrong", why=why, remedy="Make the plan and apply it")
     if str(entry.address) not in entry.at.half.netdev.addresses:
-        why = f"{entry.address} is in the files but not in effect"
+        why = say("{address} is in the files but not in effect", address=entry.address)
         return _check("address", place, Verdict.FAIL, "missing", why=why, remedy="Apply the plan again")
     return _check("address", place, Verdict.PASS, str(entry.address))
 
@@ -189,11 +198,11 @@ def _gid(entry: Assigned, place: Place) -> Check:
         return _NONE
     index = gid_index(entry)
     if index is not None:
-        return _check("gid", place, Verdict.PASS, f"index {index}", value=float(index))
+        return _check("gid", place, Verdict.PASS, say("index {index}", index=index), value=float(index))
     if not entry.at.half.rdma.gids:
         return _unknown("gid", place, "the GID table could not be read")
-    why = f"{entry.at.half.rdma.name} has no RoCE v2 entry for {entry.address.ip}"
-    remedy = f"Apply the plan again; if it stays, restart {place.node}"
+    why = say("{rdma} has no RoCE v2 entry for {ip}", rdma=entry.at.half.rdma.name, ip=entry.address.ip)
+    remedy = say("Apply the plan again; if it stays, restart {node}", node=place.node)
     return _check("gid", place, Verdict.FAIL, "missing", why=why, remedy=remedy)
 
 
@@ -212,8 +221,17 @@ def _route(request: RouteRequest, answers: Answers) -> Check:
         return _not_run("route", place, request.id, answers)
     if answer.error is None and answer.device == place.netdev and answer.via is None:
         return _check("route", place, Verdict.PASS, "direct")
-    way = f"through {answer.device}" + (f" via {answer.via}" if answer.via else "") if answer.device else "nowhere"
-    why = answer.error or f"traffic to {request.destination} leaves {way}, not through {place.netdev}"
+    way = say("nowhere")
+    if answer.device and answer.via:
+        way = say("through {device} via {via}", device=answer.device, via=answer.via)
+    elif answer.device:
+        way = say("through {device}", device=answer.device)
+    why = answer.error or say(
+        "traffic to {destination} leaves {way}, not through {netdev}",
+        destination=request.destination,
+        way=way,
+        netdev=place.netdev,
+    )
     return _check("route", place, Verdict.FAIL, way, why=why, remedy="Make the plan and apply it")
 
 
@@ -229,14 +247,24 @@ def _ping(request: PingRequest, answers: Answers, mtu: int) -> Check:
         text = str(mtu) if kind == "mtu" else "reached"
         return _check(kind, place, Verdict.PASS, text, value=float(mtu) if kind == "mtu" else rtt)
     if answer.received:
-        why = f"{lost} of {answer.sent} packets to {request.destination} were lost"
-        return _check(kind, place, Verdict.DEGRADED, f"{lost} lost", why=why, remedy="Check the cable at both ends")
+        why: str = say(
+            "{lost} of {sent} packets to {destination} were lost",
+            lost=lost,
+            sent=answer.sent,
+            destination=request.destination,
+        )
+        return _check(
+            kind, place, Verdict.DEGRADED, say("{lost} lost", lost=lost), why=why, remedy="Check the cable at both ends"
+        )
     if kind == "transit":
-        why = answer.error or f"{request.destination} does not answer; the machines in between do not pass it on"
+        why = answer.error or say(
+            "{destination} does not answer; the machines in between do not pass it on", destination=request.destination
+        )
         return _check(kind, place, Verdict.FAIL, "no answer", why=why, remedy="Make the plan and apply it")
-    size = f"packets of {mtu} bytes"
-    why = f"{size} do not pass to {request.destination}" + (f": {answer.error}" if answer.error else "")
-    remedy = f"Compare the MTU of both ends; the plan puts {mtu} back"
+    why = say("packets of {mtu} bytes do not pass to {destination}", mtu=mtu, destination=request.destination)
+    if answer.error:
+        why = say("{what}: {error}", what=why, error=answer.error)
+    remedy = say("Compare the MTU of both ends; the plan puts {mtu} back", mtu=mtu)
     return _check(kind, place, Verdict.FAIL, "no answer", why=why, remedy=remedy)
 
 
@@ -259,8 +287,13 @@ def _neighbours(proof: Proof, answers: Answers) -> Iterable[Check]:
             yield _check("neighbour", place, Verdict.PASS, "right half")
         else:
             twins = [half for half in target.at.port.halves if (half.netdev.mac or "").lower() == found[0].mac]
-            whose = f"half {twins[0].label} of that port" if twins else "somebody else"
-            why = f"{request.destination} is answered by {whose} ({found[0].mac}); RoCE would send to the wrong half"
+            whose = say("half {label} of that port", label=twins[0].label) if twins else say("somebody else")
+            why = say(
+                "{destination} is answered by {whose} ({mac}); RoCE would send to the wrong half",
+                destination=request.destination,
+                whose=whose,
+                mac=found[0].mac,
+            )
             remedy = "Apply the plan, which sets arp_ignore and arp_announce"
             yield _check("neighbour", place, Verdict.FAIL, "wrong half", why=why, remedy=remedy)
 
@@ -271,8 +304,8 @@ def _perf(request: PerfRequest, answers: Answers, proof: Proof) -> Check:
     for name in (place.node, place.peer):
         facts = next(member.facts for member in proof.members if member.name == name)
         if request.tool in facts.tools and facts.tools[request.tool] is None:
-            why = f"{request.tool} is not installed on {name}"
-            remedy = f"On {name}: sudo apt install perftest"
+            why: str = say("{tool} is not installed on {name}", tool=request.tool, name=name)
+            remedy: str = say("On {name}: sudo apt install perftest", name=name)
             return _unknown(kind, place, why, remedy=remedy)
     answer = answers.perf.get(request.id)
     if answer is None:
@@ -306,6 +339,10 @@ def _latency(place: Place, answer: RdmaPerf) -> Check:
     )
 
 
+def _power_remedy(node: str) -> Text:
+    return say("Shut {node} down, unplug its power for a minute, start it and prove again", node=node)
+
+
 def _why_slow(request: PerfRequest, proof: Proof) -> tuple[str, str]:
     """What the facts say about a slow half: link, PCIe of both ends, or nothing."""
     ends = [
@@ -316,14 +353,18 @@ def _why_slow(request: PerfRequest, proof: Proof) -> tuple[str, str]:
     for entry in ends:
         name, device = entry.at.member.name, entry.at.half.netdev
         if device.speed_mbps and device.speed_mbps < FULL_SPEED_MBPS and len(entry.at.port.halves) > 1:
-            return f"the link of {name} runs at {link_speed(device.speed_mbps)}", "Put the link speed right first"
+            return say(
+                "the link of {name} runs at {speed_mbps}", name=name, speed_mbps=link_speed(device.speed_mbps)
+            ), "Put the link speed right first"
         pcie = _pcie(entry, request.place)
         if pcie.verdict is Verdict.DEGRADED:
-            return f"{name}: {pcie.why}", _POWER_REMEDY.format(node=name)
+            return say("{name}: {why}", name=name, why=pcie.why), _power_remedy(name)
     return (
         "link and PCIe of both ends are in order, so the limit lies in one of the two machines",
-        _POWER_REMEDY.format(node=f"{request.place.node}, then {request.place.peer},").replace(
-            "start it", "start it again"
+        say(
+            "Shut {node}, then {peer}, down, unplug its power for a minute, start it again and prove again",
+            node=request.place.node,
+            peer=request.place.peer,
         ),
     )
 

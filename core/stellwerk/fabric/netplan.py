@@ -21,6 +21,7 @@ from stellwerk.fabric import yamltree
 from stellwerk.model.errors import BadInput
 from stellwerk.model.facts import NetDevice, NetplanFile
 from stellwerk.model.plan import FileChange
+from stellwerk.model.text import say
 
 OWN_PATH = "/etc/netplan/60-stellwerk.yaml"
 _PLAIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
@@ -76,12 +77,12 @@ class NetplanText:
         if content is None:
             content = {}
         if not isinstance(content, dict):
-            raise BadInput(f"{path} is not a netplan file", why="it does not begin with `network:`")
+            raise BadInput(say("{path} is not a netplan file", path=path), why="it does not begin with `network:`")
         network = content.get("network")
         if network is None:
             network = {}
         if not isinstance(network, dict):
-            raise BadInput(f"{path} is not a netplan file", why="`network:` holds no settings")
+            raise BadInput(say("{path} is not a netplan file", path=path), why="`network:` holds no settings")
         self.content: dict[str, Any] = content
         self.network: dict[str, Any] = network
         self.ethernets = self._section("ethernets")
@@ -91,7 +92,10 @@ class NetplanText:
         if section is None:
             return {}
         if not isinstance(section, dict) or not all(isinstance(v, dict) or v is None for v in section.values()):
-            raise BadInput(f"{self.path} is not a netplan file", why=f"`{name}:` holds something that is no interface")
+            raise BadInput(
+                say("{path} is not a netplan file", path=self.path),
+                why=say("`{name}:` holds something that is no interface", name=name),
+            )
         return {key: value or {} for key, value in section.items()}
 
     def claims(self, device: NetDevice) -> list[Claim]:
@@ -156,7 +160,7 @@ class NetplanText:
 
     def _refused(self, why: str) -> BadInput:
         return BadInput(
-            f"our interfaces cannot be taken out of {self.path} without touching the rest of it",
+            say("our interfaces cannot be taken out of {path} without touching the rest of it", path=self.path),
             why=why,
             remedy="Remove them from that file by hand",
         )

@@ -8,12 +8,13 @@ from pathlib import PurePosixPath
 
 from stellwerk.fabric.addresses import Addressing, Assigned, Key
 from stellwerk.fabric.members import HalfAt
-from stellwerk.fabric.netplan import OWN_PATH, NetplanText, Stanza, render
+from stellwerk.fabric.netplan import OWN_PATH, Claim, NetplanText, Stanza, render
 from stellwerk.fabric.settings import arp_is_set, settings_removed, sysctl_changes
 from stellwerk.fabric.state import HalfState, NodeState, halves_of, read_half
 from stellwerk.fabric.transit import UNIT_PATH, firewall_changes, firewall_rules
 from stellwerk.model.errors import BadInput, PlanRefused
 from stellwerk.model.plan import Change, FileChange, HalfRow, NodePlan
+from stellwerk.model.text import joined, say
 
 _KNOWN_KEYS = {"addresses", "dhcp4", "dhcp6", "link-local", "mtu", "optional", "routes", "match", "renderer"}
 _KNOWN_KEYS |= {"networkmanager", "accept-ra", "wakeonlan", "dhcp-identifier", "critical"}
@@ -61,8 +62,12 @@ def plan_node(node: NodeState, intent: Intent, told: Told, last: bool) -> NodePl
         changes, reconfigure = _netplan_changes(node, mine, wrong, dropped, intent, told)
     elif node.unread:
         told.notes.append(
-            f"{member.name}: {', '.join(node.unread)} could not be read without sudo, so whether its addresses "
-            "survive a restart is not known."
+            say(
+                "{member}: {unread} could not be read without sudo, so whether its addresses survive a restart "
+                "is not known.",
+                member=member.name,
+                unread=", ".join(node.unread),
+            )
         )
     unit = member.facts.own_files.get(UNIT_PATH)
     ours = bool(changes) or node.owned or intent.transit
@@ -71,19 +76,24 @@ def plan_node(node: NodeState, intent: Intent, told: Told, last: bool) -> NodePl
         changes += sysctl_changes(member, halves, intent.transit)
     elif len(halves) > 1 and not all(arp_is_set(at) for at in halves):
         told.notes.append(
-            f"{member.name}: its ARP settings are left as they are; if a neighbour answers with the MAC of the "
-            "wrong half, the next plan sets them."
+            say(
+                "{member}: its ARP settings are left as they are; if a neighbour answers with the MAC of the "
+                "wrong half, the next plan sets them.",
+                member=member.name,
+            )
         )
     iptables = member.facts.tools.get("iptables")
     rules = firewall_rules(member, intent.addressing) if intent.transit else ()
     if rules and "iptables" in member.facts.tools and iptables is None:
-        told.notes.append(f"{member.name}: it has no iptables, so nothing there drops the fabric's traffic.")
+        told.notes.append(
+            say("{member}: it has no iptables, so nothing there drops the fabric's traffic.", member=member.name)
+        )
         rules = ()
     changes += firewall_changes(unit, rules, iptables)
     if not changes and mine:
         files = sorted({PurePosixPath(f).name for state in states.values() for f in state.config.files})
-        source = f"set up in {', '.join(files)}" if files else "set up already"
-        told.notes.append(f"{member.name}: nothing to change, {source}.")
+        source = say("set up in {files}", files=", ".join(files)) if files else say("set up already")
+        told.notes.append(say("{member}: nothing to change, {source}.", member=member.name, source=source))
     rows = [_row(entry, states[entry.key], wrong[entry.key], intent) for entry in mine]
     rows += [_dropped_row(at, read_half(node, at)) for at in dropped]
     return NodePlan(
@@ -119,21 +129,21 @@ def _what_is_wrong(node: NodeState, entry: Assigned, state: HalfState, intent: I
     if not entry.kept:
         return Wrong(entry.why)
     wanted = [str(entry.address)]
-    live = "" if [str(address) for address in state.live] == wanted else "its address is not in effect"
+    live = "" if [str(address) for address in state.live] == wanted else say("its address is not in effect")
     if not live and state.mtu != intent.mtu:
-        live = f"its MTU is {state.mtu if state.mtu is not None else 'not known'}"
+        live = say("its MTU is {mtu}", mtu=state.mtu if state.mtu is not None else say("not known"))
     if node.unread:
         return Wrong(live) if live else None
     routes = intent.routes.get(entry.key, ())
     files = ""
     if [str(address) for address in state.static] != wanted:
-        files = "its address is in no netplan file and would be gone after a restart"
+        files = say("its address is in no netplan file and would be gone after a restart")
     elif (state.config.mtu or 1500) != intent.mtu:
-        files = live or f"its MTU is {intent.mtu} only until the next restart"
+        files = live or say("its MTU is {mtu} only until the next restart", mtu=intent.mtu)
     elif not set(routes) <= set(state.config.routes):
-        files = "it lacks the routes to machines that are no neighbours"
+        files = say("it lacks the routes to machines that are no neighbours")
     elif OWN_PATH in state.config.files and set(routes) != set(state.config.routes):
-        files = "its routes are those of an earlier plan"
+        files = say("its routes are those of an earlier plan")
     if files:
         return Wrong(files)
     return Wrong(live, files_are_right=True) if live else None
@@ -161,7 +171,7 @@ def _netplan_changes(
     member = node.member
     if node.unread:
         raise PlanRefused(
-            f"{', '.join(node.unread)} cannot be read, so no plan can be made",
+            say("{unread} cannot be read, so no plan can be made", unread=", ".join(node.unread)),
             node=member.name,
             why="netplan files belong to root",
             remedy="Give the sudo password and look again",
@@ -197,8 +207,8 @@ def _again(node: NodeState, affected: Sequence[Assigned]) -> list[Change]:
 def _why(wrong: Mapping[Key, Wrong | None], dropped: Sequence[HalfAt]) -> str:
     reasons = list(dict.fromkeys(reason.why for reason in wrong.values() if reason))
     if dropped:
-        reasons.append(f"{', '.join(at.netdev for at in dropped)} no longer belongs to the fabric")
-    return "; ".join(reasons)
+        reasons.append(say("{names} no longer belongs to the fabric", names=", ".join(at.netdev for at in dropped)))
+    return joined(reasons, "; ")
 
 
 def _take_over(
@@ -212,15 +222,24 @@ def _take_over(
             value = text.ethernets.get(claim.key, {})
             if claim.kind == "pattern" and "networkmanager" in value:
                 told.warnings.append(
-                    f"{name}: {text.path} holds a NetworkManager profile that fits any interface, {claim.netdev} too; "
-                    "it stays, and our profile is made active."
+                    say(
+                        "{name}: {path} holds a NetworkManager profile that fits any interface, {netdev} too; it "
+                        "stays, and our profile is made active.",
+                        name=name,
+                        path=text.path,
+                        netdev=claim.netdev,
+                    )
                 )
             elif claim.kind != "own":
                 raise PlanRefused(
-                    f"{text.path} configures {claim.netdev} in a way that cannot be taken over",
+                    say(
+                        "{path} configures {netdev} in a way that cannot be taken over",
+                        path=text.path,
+                        netdev=claim.netdev,
+                    ),
                     node=name,
-                    why=_CANNOT[claim.kind].format(key=claim.key),
-                    remedy=f"Take {claim.netdev} out of that file by hand, then look again",
+                    why=_cannot(claim),
+                    remedy=say("Take {netdev} out of that file by hand, then look again", netdev=claim.netdev),
                 )
             else:
                 keys[claim.key] = claim.netdev
@@ -228,31 +247,52 @@ def _take_over(
     if not keys:
         return set()
     if str(PurePosixPath(text.path).parent) != "/etc/netplan":
-        raise PlanRefused(f"{text.path} configures {', '.join(keys.values())} and lies outside /etc/netplan", node=name)
+        raise PlanRefused(
+            say(
+                "{path} configures {values} and lies outside /etc/netplan",
+                path=text.path,
+                values=", ".join(keys.values()),
+            ),
+            node=name,
+        )
     try:
         after = text.without(keys)
     except BadInput as error:
         raise PlanRefused(error.what, node=name, why=error.why, remedy=error.remedy) from None
-    what = "nothing else is in it" if after is None else "everything else in it stays"
-    why = f"{', '.join(keys.values())} moves to {PurePosixPath(OWN_PATH).name}; {what}"
+    what = say("nothing else is in it") if after is None else say("everything else in it stays")
+    why = say(
+        "{values} moves to {own_path}; {what}",
+        values=", ".join(keys.values()),
+        own_path=PurePosixPath(OWN_PATH).name,
+        what=what,
+    )
     changes.append(FileChange(text.path, text.text, after, why=why))
     return set(keys.values())
 
 
-_CANNOT = {
-    "pattern": "its entry {key} fits other interfaces, too",
-    "rename": "its entry {key} gives the interface its name",
-    "member": "it is part of {key}",
-}
+def _cannot(claim: Claim) -> str:
+    if claim.kind == "pattern":
+        return say("its entry {key} fits other interfaces, too", key=claim.key)
+    if claim.kind == "rename":
+        return say("its entry {key} gives the interface its name", key=claim.key)
+    return say("it is part of {key}", key=claim.key)
 
 
 def _tell_lost(text: NetplanText, key: str, value: Mapping[str, object], netdev: str, name: str, told: Told) -> None:
-    lost = sorted(set(value) - _KNOWN_KEYS)
+    lost: list[str] = sorted(set(value) - _KNOWN_KEYS)
     addresses = value.get("addresses")
     if isinstance(addresses, list) and any(isinstance(a, str) and ":" in a for a in addresses):
-        lost.append("its IPv6 addresses")
+        lost.append(say("its IPv6 addresses"))
     if lost:
-        told.warnings.append(f"{name}: {text.path} also sets {', '.join(lost)} for {netdev}; that goes.")
+        told.warnings.append(
+            say(
+                "{name}: {path} also sets {lost} for {netdev}; that goes.",
+                name=name,
+                path=text.path,
+                lost=joined(lost),
+                netdev=netdev,
+            )
+        )
 
 
 def _arp_flux(node: NodeState, intent: Intent) -> bool:

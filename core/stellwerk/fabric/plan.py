@@ -17,6 +17,7 @@ from stellwerk.model.errors import BadInput, PlanRefused
 from stellwerk.model.fabric import FabricPlanInput, Topology, TopologyKind
 from stellwerk.model.finding import Severity
 from stellwerk.model.plan import Plan
+from stellwerk.model.text import joined, say
 
 DEFAULT_MTU = 9000
 _PLANNABLE = (TopologyKind.PAIR, TopologyKind.RING, TopologyKind.CHAIN, TopologyKind.SWITCH)
@@ -77,20 +78,22 @@ def _kind(members: Sequence[Member], topology: Topology, wanted: TopologyKind | 
         return TopologyKind.SINGLE
     kind = wanted or topology.kind
     if wanted is not None and wanted not in _PLANNABLE:
-        raise BadInput(f"{wanted.value} is no topology for {len(members)} machines")
+        raise BadInput(say("{wanted} is no topology for {count} machines", wanted=wanted.word, count=len(members)))
     undecided = topology.kind is TopologyKind.PAIR and not topology.direct_certain
     if kind is topology.kind and kind in _PLANNABLE:
         return kind
     if wanted is TopologyKind.SWITCH and undecided:
         return wanted
-    why = "; ".join(topology.notes) or f"the cables make a {topology.kind.value}"
-    remedy = "Put the cables right, or choose another topology"
+    why = joined(topology.notes, "; ") or say("the cables make a {kind}", kind=topology.kind.word)
+    remedy: str = say("Put the cables right, or choose another topology")
     if wanted is not None:
         bad = [f for f in cable_findings(members, topology, wanted) if f.severity is Severity.BAD]
         if bad:
-            why, remedy = bad[0].title, " ".join(bad[0].steps)
+            why, remedy = bad[0].title, joined(bad[0].steps, " ")
     raise PlanRefused(
-        f"the cables do not make a {kind.value if kind in _PLANNABLE else 'fabric'}", why=why, remedy=remedy
+        say("the cables do not make a {kind}", kind=kind.word if kind in _PLANNABLE else say("fabric")),
+        why=why,
+        remedy=remedy,
     )
 
 
@@ -98,7 +101,7 @@ def _mtu(nodes: Sequence[NodeState], addressing: Addressing, chosen: int | None,
     """The chosen MTU, else the one that most links already work with, else 9000."""
     if chosen is not None:
         if not 1280 <= chosen <= 9216:
-            raise BadInput(f"an MTU of {chosen} cannot be", why="it has to be between 1280 and 9216")
+            raise BadInput(say("an MTU of {chosen} cannot be", chosen=chosen), why="it has to be between 1280 and 9216")
         return chosen
     by_name = {node.member.name: node for node in nodes}
     kept = [entry for entry in addressing.assigned if entry.kept]
@@ -149,17 +152,28 @@ def _tell(
         )
         if len(members) > 4:
             told.notes.append(
-                f"A {kind.value} of {len(members)} is not field-proven: in the field, four machines have been run so."
+                say(
+                    "A {kind} of {count} is not field-proven: in the field, four machines have been run so.",
+                    kind=kind.word,
+                    count=len(members),
+                )
             )
     for entry in addressing.assigned:
         lan = next((lan for lan in HOME_LANS if entry.address.network.overlaps(lan)), None)
         if lan is not None:
             told.warnings.append(
-                f"{entry.address.network} works now, but many home routers hand out {lan}: in such a network the "
-                "fabric and the LAN would collide."
+                say(
+                    "{network} works now, but many home routers hand out {lan}: in such a network the fabric and the "
+                    "LAN would collide.",
+                    network=entry.address.network,
+                    lan=lan,
+                )
             )
     if last:
         told.warnings.append(
-            f"The connection to a machine runs over the fabric of {', '.join(sorted(last))}: that one is changed last, "
-            "and the connection may pause for some seconds."
+            say(
+                "The connection to a machine runs over the fabric of {last}: that one is changed last, and the "
+                "connection may pause for some seconds.",
+                last=", ".join(sorted(last)),
+            )
         )

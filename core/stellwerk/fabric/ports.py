@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from stellwerk.model.fabric import Half, Port
 from stellwerk.model.facts import NetDevice, NodeFacts, RdmaDevice, Route
+from stellwerk.model.text import say
 
 _PHYS_PORT = re.compile(r"p(\d+)")
 _VIRTUAL_FUNCTION = re.compile(r"(?:v\d+$)|(?:pf\d+(?:vf|sf)\d+)")
@@ -21,15 +22,15 @@ _DOMAIN_IN_NAME = re.compile(r"^(en|roce)P(\d+)")
 _PCI = re.compile(r"([0-9a-f]+):([0-9a-f]{2}:[0-9a-f]{2})\.([0-7])", re.IGNORECASE)
 _MELLANOX = "0x15b3"
 _NOT_WIRED = {
-    "wifi": "it is a radio",
-    "bridge": "it is a bridge",
-    "bond": "it is a bond",
-    "vlan": "it is a VLAN",
-    "veth": "it belongs to a container",
-    "tunnel": "it is a tunnel (VPN)",
-    "loopback": "it is the loopback",
-    "virtual": "it is virtual",
-    "infiniband": "InfiniBand carries no Ethernet",
+    "wifi": say("it is a radio"),
+    "bridge": say("it is a bridge"),
+    "bond": say("it is a bond"),
+    "vlan": say("it is a VLAN"),
+    "veth": say("it belongs to a container"),
+    "tunnel": say("it is a tunnel (VPN)"),
+    "loopback": say("it is the loopback"),
+    "virtual": say("it is virtual"),
+    "infiniband": say("InfiniBand carries no Ethernet"),
 }
 
 
@@ -103,8 +104,8 @@ def _metric(route: Route) -> int:
 
 def _note(facts: NodeFacts) -> str:
     if any(device.pci_vendor == _MELLANOX for device in facts.netdevs):
-        return "its ConnectX ports cannot be used as a fabric"
-    return "no ConnectX and no other free network port"
+        return say("its ConnectX ports cannot be used as a fabric")
+    return say("no ConnectX and no other free network port")
 
 
 def _rdma_of(device: NetDevice, rdma: Sequence[RdmaDevice]) -> RdmaDevice | None:
@@ -132,21 +133,21 @@ def _is_spark(facts: NodeFacts) -> bool:
 def _why_not(device: NetDevice, rdma: RdmaDevice | None, facts: NodeFacts, management: str | None) -> str | None:
     """Why an interface is no fabric port; None when it is one."""
     if device.kind != "ethernet":
-        return _NOT_WIRED.get(device.kind, f"its kind is {device.kind}")
+        return _NOT_WIRED.get(device.kind, say("its kind is {kind}", kind=device.kind))
     if _VIRTUAL_FUNCTION.search(device.name) or _VIRTUAL_FUNCTION.search(device.phys_port_name or ""):
-        return "it is a virtual function"
+        return say("it is a virtual function")
     if device.pci_address is None and device.driver is None and rdma is None and not _PORT_IN_NAME.search(device.name):
-        return "it is no hardware"
+        return say("it is no hardware")
     if device.name == management:
-        return "it carries the default route"
+        return say("it carries the default route")
     if device.name == facts.session.device and not _is_fabric_grade(device, rdma):
-        return "it carries this SSH session"
+        return say("it carries this SSH session")
     if not _is_fabric_grade(device, rdma) and any(
         route.device == device.name and route.destination in ("default", "0.0.0.0/0") for route in facts.routes
     ):
-        return "it carries a default route"
+        return say("it carries a default route")
     if device.master:
-        return f"it is part of {device.master}"
+        return say("it is part of {master}", master=device.master)
     return None
 
 

@@ -11,14 +11,15 @@ from collections.abc import Sequence
 
 from stellwerk.fabric.members import HalfAt, Member
 from stellwerk.model.plan import FileChange, SysctlChange
+from stellwerk.model.text import say
 
 SYSCTL_PATH = "/etc/sysctl.d/60-stellwerk.conf"
 ARP = (("arp_ignore", "1"), ("arp_announce", "2"), ("rp_filter", "2"))
 _WHY = {
-    "arp_ignore": "each half answers ARP only for its own address",
-    "arp_announce": "each half asks with its own address",
-    "rp_filter": "an answer may come back on the other half",
-    "forwarding": "machines that are no neighbours reach each other through this one",
+    "arp_ignore": say("each half answers ARP only for its own address"),
+    "arp_announce": say("each half asks with its own address"),
+    "rp_filter": say("an answer may come back on the other half"),
+    "forwarding": say("machines that are no neighbours reach each other through this one"),
 }
 
 

@@ -9,6 +9,7 @@ from ipaddress import IPv4Interface, IPv4Network
 from itertools import islice
 
 from stellwerk.model.errors import BadInput, PlanRefused
+from stellwerk.model.text import joined, say
 
 LINK_LOCAL = IPv4Network("169.254.0.0/16")
 # What routers hand out most. A fabric in one of these breaks on the day a machine is carried to such a LAN.
@@ -69,11 +70,15 @@ def parse_pool(text: str) -> IPv4Network:
         pool = IPv4Network(text.strip())
     except ValueError as error:
         remedy = "Give a private network such as 10.100.0.0/16"
-        raise BadInput(f"{text!r} is no network to take subnets from", why=str(error), remedy=remedy) from None
+        raise BadInput(
+            say("{text} is no network to take subnets from", text=repr(text)), why=str(error), remedy=remedy
+        ) from None
     if not pool.is_private or pool.prefixlen > _SUBNET_PREFIX - 1 or pool.prefixlen < 8:
         raise BadInput(
-            f"{pool} is no network to take subnets from",
-            why=f"it has to be private and hold at least two /{_SUBNET_PREFIX} networks",
+            say("{pool} is no network to take subnets from", pool=pool),
+            why=say(
+                "it has to be private and hold at least two /{subnet_prefix} networks", subnet_prefix=_SUBNET_PREFIX
+            ),
             remedy="Give a private network such as 10.100.0.0/16",
         )
     return pool
@@ -83,8 +88,8 @@ class SubnetSource:
     """Hands out /24 subnets that overlap nothing. Two neighbours (2k, 2k+1) belong to the two halves of a cable."""
 
     def __init__(self, chosen: str | None, in_use: Sequence[Taken], kept: Sequence[IPv4Network], need: int) -> None:
-        self._blocked = [*(Taken(network, "in use everywhere") for network in NEVER), *in_use]
-        self._gone = [Taken(network, "the fabric") for network in kept]
+        self._blocked = [*(Taken(network, say("in use everywhere")) for network in NEVER), *in_use]
+        self._gone = [Taken(network, say("the fabric")) for network in kept]
         self.pool = parse_pool(chosen) if chosen else self._default(kept, need)
         self._subnets = list(islice(self.pool.subnets(new_prefix=_SUBNET_PREFIX), _MOST_SUBNETS))
 
@@ -96,16 +101,17 @@ class SubnetSource:
             free = (subnet for subnet in pool.subnets(new_prefix=_SUBNET_PREFIX) if self._is_free(subnet))
             if len(list(islice(free, 2 * need))) == 2 * need:
                 return pool
-        raise self._full("any private range")
+        raise self._full(say("any private range"))
 
     def _is_free(self, subnet: IPv4Network) -> bool:
         return overlap(subnet, self._blocked) is None and overlap(subnet, self._gone) is None
 
     def _full(self, where: str) -> PlanRefused:
-        blocking = "; ".join(f"{entry.network} ({entry.where})" for entry in self._blocked[len(NEVER) :][:4])
+        named = self._blocked[len(NEVER) :][:4]
+        blocking = joined([say("{network} ({where})", network=e.network, where=e.where) for e in named], "; ")
         return PlanRefused(
-            f"there is no free subnet left in {where}",
-            why=f"these networks are in use: {blocking}" if blocking else "",
+            say("there is no free subnet left in {where}", where=where),
+            why=say("these networks are in use: {blocking}", blocking=blocking) if blocking else "",
             remedy="Choose another range for the fabric's subnets",
         )
 
@@ -129,5 +135,5 @@ class SubnetSource:
         return self._mark(free[:count])
 
     def _mark(self, subnets: list[IPv4Network]) -> list[IPv4Network]:
-        self._gone += [Taken(subnet, "the fabric") for subnet in subnets]
+        self._gone += [Taken(subnet, say("the fabric")) for subnet in subnets]
         return subnets

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from stellwerk.fabric.members import Member
 from stellwerk.model.fabric import Cable, Cabling, Topology, TopologyKind
+from stellwerk.model.text import say
 
 
 def find_topology(members: Sequence[Member], cabling: Cabling) -> Topology:
@@ -30,9 +31,10 @@ def _switch(names: tuple[str, ...], cabling: Cabling) -> Topology:
         return Topology(TopologyKind.SWITCH, names, cabling, names)
     on_none = [name for name in names if not any(name in nodes for nodes in by_switch.values())]
     if len(by_switch) > 1:
-        note = "the machines are on switches that do not pass traffic to each other: " + ", ".join(sorted(by_switch))
+        names_of = ", ".join(sorted(by_switch))
+        note = say("the machines are on switches that do not pass traffic to each other: {names}", names=names_of)
     else:
-        note = f"not on the switch: {', '.join(on_none)}"
+        note = say("not on the switch: {on_none}", on_none=", ".join(on_none))
     return Topology(TopologyKind.UNKNOWN, names, cabling, notes=(note,))
 
 
@@ -45,14 +47,14 @@ def _direct(names: tuple[str, ...], cabling: Cabling) -> Topology:
     if len(loose) == len(names):
         return Topology(TopologyKind.UNKNOWN, names, cabling, notes=("no machine hears another one",))
     if loose:
-        note = f"not connected to the others: {', '.join(loose)}"
+        note = say("not connected to the others: {loose}", loose=", ".join(loose))
         return Topology(TopologyKind.UNKNOWN, names, cabling, notes=(note,))
     if len(names) == 2:
         notes = []
         if len(cabling.cables) > 1:
             notes.append("two cables join the same two machines; the second one adds no speed")
         # A switch that says nothing looks like a cable: with two ends nobody can tell.
-        note = "a cable or a switch that does not name itself: with two machines this cannot be told apart"
+        note = say("a cable or a switch that does not name itself: with two machines this cannot be told apart")
         return Topology(TopologyKind.PAIR, names, cabling, names, (*notes, note), direct_certain=False)
     order = _walk(names, cabling.cables, near)
     if order is None:
@@ -108,7 +110,7 @@ def recommend(topology: Topology) -> Recommendation:
     if topology.kind is TopologyKind.PAIR:
         return Recommendation(TopologyKind.PAIR, "two machines hear each other", (TopologyKind.SWITCH,))
     if topology.kind is TopologyKind.RING:
-        return Recommendation(TopologyKind.RING, f"the cables make a ring of {count}")
+        return Recommendation(TopologyKind.RING, say("the cables make a ring of {count}", count=count))
     if topology.kind is TopologyKind.CHAIN:
         why = "the cables make a chain; one more cable closes it to a ring, and no machine is a dead end then"
         return Recommendation(TopologyKind.RING, why, (TopologyKind.CHAIN,))
@@ -118,10 +120,12 @@ def recommend(topology: Topology) -> Recommendation:
         return Recommendation(TopologyKind.PAIR, "two machines need one cable", (TopologyKind.SWITCH,))
     if topology.cabling.cables or count == 3:
         return Recommendation(
-            TopologyKind.RING, f"{count} machines with two ports each make a ring", (TopologyKind.SWITCH,)
+            TopologyKind.RING,
+            say("{count} machines with two ports each make a ring", count=count),
+            (TopologyKind.SWITCH,),
         )
     return Recommendation(
         TopologyKind.SWITCH,
-        f"{count} machines on a switch reach each other in one step, and no cable is heard yet",
+        say("{count} machines on a switch reach each other in one step, and no cable is heard yet", count=count),
         (TopologyKind.RING,),
     )

@@ -12,6 +12,7 @@ from stellwerk.fabric.segments import Segment, find_segments
 from stellwerk.fabric.state import HalfState, read_half, read_node
 from stellwerk.fabric.transit import needs_transit
 from stellwerk.model.fabric import Topology, TopologyKind
+from stellwerk.model.text import say
 
 BANDWIDTH_TOOL, LATENCY_TOOL = "ib_write_bw", "ib_write_lat"
 _FIRST_TCP_PORT = {BANDWIDTH_TOOL: 12000, LATENCY_TOOL: 13000}
@@ -29,7 +30,7 @@ class Place:
     peer: str
 
     def __str__(self) -> str:
-        return f"port {self.port} half {self.half} -> {self.peer}"
+        return say("port {port} half {half} -> {peer}", port=self.port, half=self.half, peer=self.peer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,9 @@ def plan_proof(members: Sequence[Member], topology: Topology, kind: TopologyKind
     rounds, missing = _measurements(links, len(members) == 2)
     notes = []
     if missing:
-        notes.append(f"bandwidth and latency are not measured on {', '.join(missing)}: no RDMA device")
+        notes.append(
+            say("bandwidth and latency are not measured on {missing}: no RDMA device", missing=", ".join(missing))
+        )
     return Proof(tuple(members), shape, segments, addressing, mtu, tuple(pings), tuple(routes), rounds, tuple(notes))
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from stellwerk.model.errors import BadInput
+from stellwerk.model.text import say
 
 MAX_TEXT = 1 << 20
 MAX_DEPTH = 60
@@ -85,11 +86,13 @@ class _Builder:
 
     def node(self, event: Any, depth: int = 0) -> Node:
         if depth > MAX_DEPTH:
-            raise BadInput(f"{self.path} is nested too deeply", remedy="Correct the file by hand")
+            raise BadInput(say("{path} is nested too deeply", path=self.path), remedy="Correct the file by hand")
         start, end = event.start_mark.index + self.offset, event.end_mark.index + self.offset
         if isinstance(event, yaml.AliasEvent):
             if event.anchor not in self.anchors:
-                raise BadInput(f"{self.path} uses *{event.anchor}, which is not defined before")
+                raise BadInput(
+                    say("{path} uses *{anchor}, which is not defined before", path=self.path, anchor=event.anchor)
+                )
             return Alias(event.anchor, self.anchors[event.anchor], start, end)
         node: Node
         if isinstance(event, yaml.ScalarEvent):
@@ -120,7 +123,7 @@ def parse(text: str, path: str) -> Node | None:
     Raises `BadInput` that names the file and the line for anything that netplan could not read either.
     """
     if len(text) > MAX_TEXT:
-        raise BadInput(f"{path} is larger than {MAX_TEXT // 1024} KiB")
+        raise BadInput(say("{path} is larger than {max_text} KiB", path=path, max_text=MAX_TEXT // 1024))
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     # libyaml drops a byte order mark without counting it.
     builder = _Builder(path, 1 if text.startswith("\ufeff") else 0, iter(()))
@@ -134,13 +137,17 @@ def parse(text: str, path: str) -> Node | None:
                 builder.anchors.clear()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        where = f" line {mark.line + 1}" if mark is not None else ""
+        where = say(" line {line}", line=mark.line + 1) if mark is not None else ""
         why = getattr(error, "problem", None) or str(error)
-        raise BadInput(f"{path}{where} is not YAML", why=str(why), remedy="Correct the file by hand") from None
+        raise BadInput(
+            say("{path}{where} is not YAML", path=path, where=where), why=str(why), remedy="Correct the file by hand"
+        ) from None
     except (UnicodeError, RecursionError, StopIteration, ValueError) as error:
-        raise BadInput(f"{path} is not YAML", why=str(error), remedy="Correct the file by hand") from None
+        raise BadInput(
+            say("{path} is not YAML", path=path), why=str(error), remedy="Correct the file by hand"
+        ) from None
     if len(roots) > 1:
-        raise BadInput(f"{path} holds more than one document; netplan reads only the first")
+        raise BadInput(say("{path} holds more than one document; netplan reads only the first", path=path))
     return roots[0] if roots else None
 
 
@@ -152,7 +159,7 @@ def data(node: Node | None, path: str) -> Any:
         nonlocal count
         count += 1
         if count > MAX_VALUES or id(item) in trail or len(trail) > 2 * MAX_DEPTH:
-            raise BadInput(f"{path} grows without end through its aliases")
+            raise BadInput(say("{path} grows without end through its aliases", path=path))
         inner = (*trail, id(item))
         if isinstance(item, Alias):
             return build(item.target, inner)
@@ -224,7 +231,8 @@ def _block_cut(text: str, path: str, key: Node, value: Node) -> Cut:
         start -= 1
     if text[start : key.start].strip(" \t\ufeff"):
         raise BadInput(
-            f"{path}: the key {key_text(key)} shares its line with something else", remedy="Edit the file by hand"
+            say("{path}: the key {key} shares its line with something else", path=path, key=key_text(key)),
+            remedy="Edit the file by hand",
         )
     if text.startswith("\ufeff", start):
         start += 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from stellwerk.model.text import paragraph
+
 
 class StellwerkError(Exception):
     """An error for a person. `str()` is one paragraph with all its parts."""
@@ -16,17 +18,7 @@ class StellwerkError(Exception):
         super().__init__(what)
 
     def __str__(self) -> str:
-        text = f"{self.node}: {self.what}" if self.node else self.what
-        if self.why and self.why[0].islower() and not text.endswith((".", "!", "?")):
-            text = f"{text}: {self.why}"  # a clause, not a sentence of its own
-        elif self.why:
-            text = f"{_sentence(text)} {self.why}"
-        text = _sentence(text)
-        return f"{text} {_sentence(self.remedy[0].upper() + self.remedy[1:])}" if self.remedy else text
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?")) else text + "."
+        return paragraph(self.node or "", self.what, self.why, self.remedy)
 
 
 class ConnectionFailed(StellwerkError):

@@ -7,6 +7,7 @@ from enum import Enum
 
 from stellwerk.model.facts import NetDevice, RdmaDevice
 from stellwerk.model.finding import Severity
+from stellwerk.model.text import Text, say
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,8 @@ class PortRef:
     node: str
     port: int
 
-    def __str__(self) -> str:
-        return f"{self.node} port {self.port}"
+    def __str__(self) -> Text:
+        return say("{node} port {port}", node=self.node, port=self.port)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,22 @@ class TopologyKind(str, Enum):
     SWITCH = "switch"
     MIXED = "mixed"
     UNKNOWN = "unknown"
+
+    @property
+    def word(self) -> Text:
+        """As it stands in a sentence."""
+        return _KIND_WORDS[self.value]
+
+
+_KIND_WORDS = {
+    "single": say("single machine"),
+    "pair": say("pair"),
+    "ring": say("ring"),
+    "chain": say("chain"),
+    "switch": say("switch"),
+    "mixed": say("mix of cables and a switch"),
+    "unknown": say("fabric"),
+}
 
 
 @dataclass(frozen=True, slots=True)

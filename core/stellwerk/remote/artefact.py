@@ -17,6 +17,7 @@ from pathlib import Path
 
 from stellwerk import __version__
 from stellwerk.model.errors import StellwerkError
+from stellwerk.model.text import say
 
 _MAIN = b"""\
 import sys
@@ -60,7 +61,7 @@ def build_agent() -> Artefact:
         sources = dict(_sources(name))
         if not sources:
             raise StellwerkError(
-                f"the Python package {name} is not installed on this computer",
+                say("the Python package {name} is not installed on this computer", name=name),
                 why="The agent for the nodes is built from it",
                 remedy="Install Stellwerk again",
             )

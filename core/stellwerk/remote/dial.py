@@ -10,6 +10,7 @@ from typing import Any
 
 import asyncssh
 
+from stellwerk.model.text import say
 from stellwerk.remote.deadlines import Deadlines
 from stellwerk.remote.target import Target
 from stellwerk.remote.trust import HOST_KEY_ALGORITHMS
@@ -110,10 +111,10 @@ class Attempt(asyncssh.SSHClient):
     def stage(self) -> str:
         """How far the attempt came, in words for "the machine did not …"."""
         if self.connection is None or not self.names_itself:
-            return "answer as an SSH server"
+            return say("answer as an SSH server")
         if self.connection.get_server_host_key() is None:
-            return "finish the key exchange"
-        return "finish the login"
+            return say("finish the key exchange")
+        return say("finish the login")
 
 
 _FIRST_BYTES = 200

@@ -9,6 +9,7 @@ import socket
 import asyncssh
 
 from stellwerk.model.errors import AgentRefused, ConnectionFailed, LoginFailed, StellwerkError
+from stellwerk.model.text import say
 from stellwerk.remote.deadlines import Deadlines
 from stellwerk.remote.dial import Attempt, DialError
 from stellwerk.remote.target import Target
@@ -36,49 +37,58 @@ def explain(failure: DialError, node: str, target: Target, deadlines: Deadlines)
         return _too_slow(attempt, node, target, deadlines)
     if isinstance(cause, socket.gaierror):
         return ConnectionFailed(
-            f"the name {target.host} is not known",
+            say("the name {host} is not known", host=target.host),
             node=node,
-            why=f"Looking it up said: {cleaned(cause.strerror or str(cause))}",
+            why=say("Looking it up said: {said}", said=cleaned(cause.strerror or str(cause))),
             remedy="Check the spelling, or use the machine's IP address: names ending in .local often do not work "
             "in company networks",
         )
     if isinstance(cause, OSError):
         return _from_os(cause, attempt, node, target)
-    return ConnectionFailed(f"no connection to {target.address}: {cleaned(str(cause))}", node=node)
+    return ConnectionFailed(
+        say("no connection to {address}: {cause}", address=target.address, cause=cleaned(str(cause))), node=node
+    )
 
 
 def _from_os(cause: OSError, attempt: Attempt | None, node: str, target: Target) -> StellwerkError:
-    at = f"{target.host} port {target.port}"
+    at = say("{host} port {port}", host=target.host, port=target.port)
     if isinstance(cause, ConnectionRefusedError):
         return ConnectionFailed(
-            f"{at} refuses connections",
+            say("{at} refuses connections", at=at),
             node=node,
             why="The machine is there, but no SSH server listens on that port",
             remedy="Check the port, and on the machine: sudo systemctl enable --now ssh",
         )
     if cause.errno in (errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ETIMEDOUT):
         return ConnectionFailed(
-            f"{target.host} cannot be reached",
+            say("{host} cannot be reached", host=target.host),
             node=node,
-            why=f"The network says: {cause.strerror or cause}",
+            why=say("The network says: {said}", said=cause.strerror or cause),
             remedy="Check that the machine is on, its cable or Wi-Fi, and that this computer is in the same network",
         )
     if isinstance(cause, (ConnectionResetError, BrokenPipeError)):
         return _ended(attempt, node, target)
-    return ConnectionFailed(f"no connection to {at}: {cleaned(cause.strerror or str(cause))}", node=node)
+    return ConnectionFailed(
+        say("no connection to {at}: {said}", at=at, said=cleaned(cause.strerror or str(cause))), node=node
+    )
 
 
 def _too_slow(attempt: Attempt | None, node: str, target: Target, deadlines: Deadlines) -> StellwerkError:
-    at = f"{target.host} port {target.port}"
+    at = say("{host} port {port}", host=target.host, port=target.port)
     if attempt is None:
         return ConnectionFailed(
-            f"{at} did not answer within {deadlines.connect_s:g} s",
+            say("{at} did not answer within {connect_s} s", at=at, connect_s=f"{deadlines.connect_s:g}"),
             node=node,
             why="It is off, has another address, or a firewall drops the connection",
             remedy="Check that the machine is on and that its address is right",
         )
     return ConnectionFailed(
-        f"{at} accepted the connection but did not {attempt.stage} within {deadlines.login_s:g} s",
+        say(
+            "{at} accepted the connection but did not {stage} within {login_s} s",
+            at=at,
+            stage=attempt.stage,
+            login_s=f"{deadlines.login_s:g}",
+        ),
         node=node,
         why="The machine is overloaded, or something else than an SSH server listens there",
         remedy="Check the port, and whether `ssh` from a terminal gets further",
@@ -86,26 +96,30 @@ def _too_slow(attempt: Attempt | None, node: str, target: Target, deadlines: Dea
 
 
 def _ended(attempt: Attempt | None, node: str, target: Target) -> ConnectionFailed:
-    at = f"{target.host} port {target.port}"
+    at = say("{host} port {port}", host=target.host, port=target.port)
     said = cleaned((attempt.first_bytes if attempt else b"").decode("utf-8", "replace").partition("\n")[0], 80)
     named = said.startswith(_SSH_SAYS)
     if said and not named:
-        return _no_ssh(at, node, f"It said {said!r} and closed the connection")
+        return _no_ssh(at, node, say("It said {said} and closed the connection", said=repr(said)))
     return ConnectionFailed(
-        f"{at} closed the connection before the login was done",
+        say("{at} closed the connection before the login was done", at=at),
         node=node,
         why="Its SSH server may limit connections (MaxStartups), block this address, or be starting up"
         if named
         else "It may be no SSH server: it never named itself as one. An SSH server does so, too, when it limits "
         "connections (MaxStartups), blocks this address, or is starting up",
-        remedy=f"{'' if named else 'Check the port; SSH normally listens on 22. '}Wait a minute and try again; on the "
-        "machine, look at: journalctl -u ssh -n 20",
+        remedy=say("Wait a minute and try again; on the machine, look at: journalctl -u ssh -n 20")
+        if named
+        else say(
+            "Check the port; SSH normally listens on 22. Wait a minute and try again; on the machine, look at: "
+            "journalctl -u ssh -n 20"
+        ),
     )
 
 
 def _no_ssh(at: str, node: str, why: str) -> ConnectionFailed:
     return ConnectionFailed(
-        f"what listens at {at} is not an SSH server",
+        say("what listens at {at} is not an SSH server", at=at),
         node=node,
         why=why,
         remedy="Check the port; SSH normally listens on 22",
@@ -114,34 +128,36 @@ def _no_ssh(at: str, node: str, why: str) -> ConnectionFailed:
 
 def _from_ssh(cause: asyncssh.Error, attempt: Attempt | None, node: str, target: Target) -> StellwerkError:
     text = cleaned(str(cause.reason))
-    at = f"{target.host} port {target.port}"
+    at = say("{host} port {port}", host=target.host, port=target.port)
     if "too many authentication failures" in text.lower():
         return too_many_attempts(node, target)
     if isinstance(cause, asyncssh.PermissionDenied):
         return LoginFailed(
-            f"{target.user} could not log in at {target.host}",
+            say("{user} could not log in at {host}", user=target.user, host=target.host),
             node=node,
             why="No key and no password was accepted",
-            remedy="Check the user name, and that this user may log in there: " + target.ssh_command,
+            remedy=say(
+                "Check the user name, and that this user may log in there: {command}", command=target.ssh_command
+            ),
         )
     if isinstance(cause, asyncssh.ConnectionLost):
         return _ended(attempt, node, target)
     if isinstance(cause, asyncssh.KeyExchangeFailed):
         return ConnectionFailed(
-            f"{at} and this computer have no encryption method in common",
+            say("{at} and this computer have no encryption method in common", at=at),
             node=node,
             why=text,
             remedy="Update the SSH server of that machine",
         )
     if attempt is None or not attempt.names_itself:
-        return _no_ssh(at, node, f"It answered something else ({text})")
-    return ConnectionFailed(f"the SSH connection to {at} failed: {text}", node=node)
+        return _no_ssh(at, node, say("It answered something else ({text})", text=text))
+    return ConnectionFailed(say("the SSH connection to {at} failed: {text}", at=at, text=text), node=node)
 
 
 def too_many_attempts(node: str, target: Target) -> LoginFailed:
     """The machine hung up because too many keys or passwords were tried."""
     return LoginFailed(
-        f"{target.host} ended the login after too many attempts",
+        say("{host} ended the login after too many attempts", host=target.host),
         node=node,
         why="Every key of the ssh-agent that it does not know counts as one attempt",
         remedy="Name the right key with IdentityFile and IdentitiesOnly in ~/.ssh/config, and try again in a minute",
@@ -150,9 +166,9 @@ def too_many_attempts(node: str, target: Target) -> LoginFailed:
 
 def _through_jump(cause: asyncssh.ChannelOpenError, node: str, target: Target) -> StellwerkError:
     return ConnectionFailed(
-        f"the jump host could not connect to {target.host} port {target.port}",
+        say("the jump host could not connect to {host} port {port}", host=target.host, port=target.port),
         node=node,
-        why=f"It said: {cleaned(str(cause.reason))}",
+        why=say("It said: {reason}", reason=cleaned(str(cause.reason))),
         remedy="Check the address as seen from the jump host, and that its SSH server allows AllowTcpForwarding",
     )
 
@@ -169,13 +185,13 @@ def lost(node: str, why: str = "") -> ConnectionFailed:
 
 def cannot_store(node: str, error_name: str, path: str, text: str) -> StellwerkError:
     """The node could not store a file of ours."""
-    what = f"{cleaned(path)} could not be written"
+    what = say("{path} could not be written", path=cleaned(path))
     if error_name in ("ENOSPC", "EDQUOT", "EFBIG"):
-        full = "the user's disk quota is used up" if error_name == "EDQUOT" else "its disk is full"
+        quota = error_name == "EDQUOT"
         return AgentRefused(
             what,
             node=node,
-            why=f"On that machine {full}",
+            why="On that machine the user's disk quota is used up" if quota else "On that machine its disk is full",
             remedy="Free some space there (df -h shows where), then try again",
         )
     if error_name == "EROFS":
@@ -190,6 +206,6 @@ def cannot_store(node: str, error_name: str, path: str, text: str) -> StellwerkE
             what,
             node=node,
             why="The user may not write there",
-            remedy=f"Check the owner on the machine: ls -ld {cleaned(path)}; it must belong to the user",
+            remedy=say("Check the owner on the machine: ls -ld {path}; it must belong to the user", path=cleaned(path)),
         )
     return AgentRefused(what, node=node, why=cleaned(text), remedy="Check the machine's disk and home directory")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stellwerk.model.errors import StellwerkError
+from stellwerk.model.text import say
 from stellwerk.remote.failures import cleaned
 
 if TYPE_CHECKING:
@@ -221,6 +222,6 @@ def _listen_on(interfaces: Sequence[Interface]) -> tuple[list[str], list[int]]:
 def _unavailable(why: str) -> StellwerkError:
     return StellwerkError(
         "machines cannot be searched for on the network",
-        why=f"mDNS cannot be used on this computer: {why}",
+        why=say("mDNS cannot be used on this computer: {why}", why=why),
         remedy="Type the machines' names or addresses instead",
     )

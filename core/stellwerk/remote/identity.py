@@ -11,6 +11,7 @@ from pathlib import Path
 
 import asyncssh
 
+from stellwerk.model.text import Text, say
 from stellwerk.remote.target import Target
 
 _DEFAULT_FILES = ("id_ed25519", "id_ecdsa", "id_rsa")
@@ -75,8 +76,12 @@ async def _agent_keys(
             stack.callback(agent.close)
             return list(await agent.get_keys())
     except (OSError, ValueError, asyncssh.Error):
-        notes.append(f"the ssh-agent at {path} does not answer")
+        notes.append(say("the ssh-agent at {path} does not answer", path=path))
         return []
+
+
+def _locked(path: Path) -> Text:
+    return say("{path} is protected by a passphrase; `ssh-add {path}` makes it usable", path=path)
 
 
 def _read_files(paths: Iterable[Path], notes: list[str], *, named: bool) -> list[asyncssh.SSHKeyPair]:
@@ -86,15 +91,14 @@ def _read_files(paths: Iterable[Path], notes: list[str], *, named: bool) -> list
             pairs.extend(asyncssh.load_keypairs([asyncssh.read_private_key(path)]))
         except FileNotFoundError:
             if named:
-                notes.append(f"the key file {path} does not exist")
+                notes.append(say("the key file {path} does not exist", path=path))
         except asyncssh.KeyEncryptionError:
-            notes.append(f"{path} is protected by a passphrase; `ssh-add {path}` makes it usable")
+            notes.append(_locked(path))
         except asyncssh.KeyImportError as error:
             protected = "passphrase" in str(error).lower()
-            hint = f"is protected by a passphrase; `ssh-add {path}` makes it usable" if protected else "is not a key"
-            notes.append(f"{path} {hint}")
+            notes.append(_locked(path) if protected else say("{path} is not a key", path=path))
         except OSError as error:
-            notes.append(f"{path} cannot be read ({error.strerror})")
+            notes.append(say("{path} cannot be read ({said})", path=path, said=error.strerror))
     return pairs
 
 

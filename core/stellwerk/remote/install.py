@@ -10,6 +10,7 @@ from collections.abc import Callable
 import asyncssh
 
 from stellwerk.model.errors import AgentRefused, LoginFailed
+from stellwerk.model.text import say
 from stellwerk.remote.artefact import Artefact
 from stellwerk.remote.deadlines import Deadlines
 from stellwerk.remote.failures import cleaned
@@ -41,16 +42,23 @@ async def why_key_is_refused(python: NodePython, node: str, user: str) -> LoginF
         return LoginFailed(
             "the machine ignores the key that was installed",
             node=node,
-            why=f"Other users may write to the home directory {home} (mode {mode:04o}), so its SSH server distrusts "
-            "the keys in it (StrictModes)",
-            remedy=f"On the machine: chmod go-w {home}",
+            why=say(
+                "Other users may write to the home directory {home} (mode {mode}), so its SSH server distrusts "
+                "the keys in it (StrictModes)",
+                home=home,
+                mode=f"{mode:04o}",
+            ),
+            remedy=say("On the machine: chmod go-w {home}", home=home),
         )
     return LoginFailed(
         "the machine ignores the key that was installed",
         node=node,
-        why=f"It is in {home}/.ssh/authorized_keys, but its SSH server does not accept it",
-        remedy=f"Look at PubkeyAuthentication and AuthorizedKeysFile in its /etc/ssh/sshd_config, and at: "
-        f"journalctl -u ssh -n 20 (user {user})",
+        why=say("It is in {home}/.ssh/authorized_keys, but its SSH server does not accept it", home=home),
+        remedy=say(
+            "Look at PubkeyAuthentication and AuthorizedKeysFile in its /etc/ssh/sshd_config, and at: "
+            "journalctl -u ssh -n 20 (user {user})",
+            user=user,
+        ),
     )
 
 
@@ -85,9 +93,9 @@ async def install_agent(
         )
         if not await _is_there(python, agent):
             raise AgentRefused(
-                f"the {agent.kind} was sent, but is not there",
+                say("the {kind} was sent, but is not there", kind=agent.kind),
                 node=node,
-                why=f"~/{SHARE}/{agent.file_name} cannot be read back",
+                why=say("~/{share}/{file_name} cannot be read back", share=SHARE, file_name=agent.file_name),
                 remedy="Check the machine's home directory",
             )
     on_progress(_DONE_PCT)

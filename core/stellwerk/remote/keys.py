@@ -10,6 +10,7 @@ from pathlib import Path
 import asyncssh
 
 from stellwerk.model.errors import BadInput
+from stellwerk.model.text import say
 from stellwerk.remote.private_file import read_private, write_private
 
 MARKER = "stellwerk-cluster-key"  # the first word of our comment in authorized_keys
@@ -39,7 +40,7 @@ class ClusterKey:
             private = asyncssh.import_private_key(data)
         except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError) as error:
             raise BadInput(
-                f"{path} is not a private key that can be used: {error}",
+                say("{path} is not a private key that can be used: {error}", path=path, error=error),
                 why="It is the key with which this cluster's machines are reached",
                 remedy="Restore it from a backup, or move it away and pair the machines again",
             ) from None

@@ -22,6 +22,7 @@ from stellwerk.model.errors import (
 )
 from stellwerk.model.guard import Hello
 from stellwerk.model.sample import Sample
+from stellwerk.model.text import say
 from stellwerk.remote.artefact import Artefact
 from stellwerk.remote.failures import cleaned, lost
 from stellwerk.remote.install import install_agent
@@ -171,7 +172,9 @@ class NodeLink:
                     await self._changed.wait()
         except TimeoutError:
             raise DeadlineExceeded(
-                f"there was no connection within {deadline_s:g} s", node=self.name, why=self.reason
+                say("there was no connection within {deadline_s} s", deadline_s=f"{deadline_s:g}"),
+                node=self.name,
+                why=self.reason,
             ) from None
 
     def retry_now(self) -> None:
@@ -278,7 +281,10 @@ class NodeLink:
 
     async def _pause(self, pause_s: float, attempt: int, why: StellwerkError) -> None:
         self.error = why
-        self._set(LinkState.RECONNECTING, f"attempt {attempt} in {pause_s:.1f} s. {why}")
+        self._set(
+            LinkState.RECONNECTING,
+            say("attempt {number} in {pause} s. {why}", number=attempt, pause=f"{pause_s:.1f}", why=why),
+        )
         self._hurry.clear()
         try:
             async with asyncio.timeout(pause_s):
@@ -329,7 +335,7 @@ class NodeLink:
         return ConnectionFailed(
             "there is no connection",
             node=self.name,
-            why=f"{self.state.value}: {self.reason}" if self.reason else self.state.value,
+            why=say("{state}: {reason}", state=self.state.word, reason=self.reason) if self.reason else self.state.word,
             remedy="Wait until it is connected again, or pair the machine",
         )
 

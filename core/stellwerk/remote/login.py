@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import asyncssh
 
 from stellwerk.model.errors import Cancelled, HostKeyUnknown, LoginFailed, StellwerkError
+from stellwerk.model.text import joined, say
 from stellwerk.remote.deadlines import Deadlines
 from stellwerk.remote.dial import Answers, Attempt, DialError, dial
 from stellwerk.remote.failures import cleaned, explain
@@ -91,10 +92,12 @@ class Login:
                 answers.raise_if_given_up()
                 why = "the last answer was not accepted"
         raise LoginFailed(
-            f"{self.target.user} could not log in at {self.target.host}",
+            say("{user} could not log in at {host}", user=self.target.user, host=self.target.host),
             node=self.node,
-            why=f"{_MAX_PASSWORDS} passwords were not accepted",
-            remedy="Check the user name and the password in a terminal: " + self.target.ssh_command,
+            why=say("{max_passwords} passwords were not accepted", max_passwords=_MAX_PASSWORDS),
+            remedy=say(
+                "Check the user name and the password in a terminal: {ssh_command}", ssh_command=self.target.ssh_command
+            ),
         )
 
     def takes_passwords(self) -> bool:
@@ -102,11 +105,10 @@ class Login:
         return "password" in self._methods
 
     def _nothing_fits(self, own: Keys, why: str) -> LoginFailed:
-        notes = f" ({'; '.join(own.notes)})" if own.notes else ""
         return LoginFailed(
-            f"{self.target.user} could not log in at {self.target.host}",
+            say("{user} could not log in at {host}", user=self.target.user, host=self.target.host),
             node=self.node,
-            why=why + notes,
+            why=say("{why} ({notes})", why=why, notes=joined(own.notes, "; ")) if own.notes else why,
             remedy="Use a key that it knows (ssh-agent, IdentityFile), or allow PasswordAuthentication there",
         )
 
@@ -164,10 +166,14 @@ class Login:
             trust.accept(question)
             return
         raise HostKeyUnknown(
-            f"the host key of {host} is not trusted",
+            say("the host key of {host} is not trusted", host=host),
             node=self.node,
-            why=f"It shows {question.key.fingerprint} ({question.key.kind}), and nobody confirmed it",
-            remedy=f"Run `{question.command}` on the machine itself and compare",
+            why=say(
+                "It shows {fingerprint} ({kind}), and nobody confirmed it",
+                fingerprint=question.key.fingerprint,
+                kind=question.key.kind,
+            ),
+            remedy=say("Run `{command}` on the machine itself and compare", command=question.command),
         )
 
 
@@ -199,10 +205,12 @@ class _Secrets(Answers):
         if self._given_up and self._question.attempt > 1:
             target = self._login.target
             raise LoginFailed(
-                f"{target.user} could not log in at {target.host}",
+                say("{user} could not log in at {host}", user=target.user, host=target.host),
                 node=self._login.node,
                 why="The machine refused the password, and no other one was given",
-                remedy=f"Check the user name and the password in a terminal: {target.ssh_command}",
+                remedy=say(
+                    "Check the user name and the password in a terminal: {ssh_command}", ssh_command=target.ssh_command
+                ),
             )
         if self._given_up:
             raise Cancelled(

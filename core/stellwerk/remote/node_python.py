@@ -12,6 +12,7 @@ from typing import Any
 import asyncssh
 
 from stellwerk.model.errors import AgentRefused, ConnectionFailed
+from stellwerk.model.text import say
 from stellwerk.remote import on_node
 from stellwerk.remote.failures import cannot_store, cleaned, lost
 
@@ -54,7 +55,7 @@ class NodePython:
                 done = await self._execute(script.encode())
         except TimeoutError:
             raise ConnectionFailed(
-                f"python3 did not answer within {self._deadline_s:g} s",
+                say("python3 did not answer within {deadline_s} s", deadline_s=f"{self._deadline_s:g}"),
                 node=self._node,
                 why="The machine is overloaded, or its login shell waits for something",
                 remedy="Check in a terminal: ssh to it and run python3 --version",
@@ -81,7 +82,7 @@ class NodePython:
             raise self._no_python(said, status)
         if reply["stellwerk"] == "old":
             raise AgentRefused(
-                f"python3 is version {cleaned(str(reply.get('python')))}; 3.10 or newer is needed",
+                say("python3 is version {version}; 3.10 or newer is needed", version=cleaned(str(reply.get("python")))),
                 node=self._node,
                 remedy="Update the machine (DGX OS brings 3.12), or install a newer python3 that comes first in PATH",
             )
@@ -96,13 +97,13 @@ class NodePython:
             return AgentRefused(
                 "there is no python3",
                 node=self._node,
-                why=f"The machine said: {said}" if said else "",
+                why=say("The machine said: {said}", said=said) if said else "",
                 remedy="Install it on the machine: sudo apt install python3",
             )
         return AgentRefused(
             "python3 could not be run",
             node=self._node,
-            why=f"Exit status {status}; the machine said: {said or 'nothing'}",
+            why=say("Exit status {status}; the machine said: {said}", status=status, said=said or say("nothing")),
             remedy="Check that `ssh` to it can run `python3 --version`, and that the account has a normal shell",
         )
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import asyncssh
 
 from stellwerk.model.errors import LoginFailed
+from stellwerk.model.text import Text, say
 from stellwerk.remote.artefact import Artefact
 from stellwerk.remote.deadlines import Deadlines
 from stellwerk.remote.failures import cleaned, lost
@@ -34,6 +35,23 @@ class LinkState(enum.Enum):
     RECONNECTING = "reconnecting"
     NEEDS_ATTENTION = "needs attention"
     CLOSED = "closed"
+
+    @property
+    def word(self) -> Text:
+        """As it stands in a sentence."""
+        return _STATE_WORDS[self.value]
+
+
+_STATE_WORDS = {
+    "found": say("found"),
+    "checking key": say("checking key"),
+    "logging in": say("logging in"),
+    "installing agent": say("installing agent"),
+    "ready": say("ready"),
+    "reconnecting": say("reconnecting"),
+    "needs attention": say("needs attention"),
+    "closed": say("closed"),
+}
 
 
 Report = Callable[[LinkState, str], None]
@@ -77,12 +95,13 @@ class Opening:
     async def _through_jumps(self) -> None:
         """A jump host gets neither key nor agent: it is reached with what the user has for it."""
         for hop in self.target.jump:
-            self.report(LinkState.CHECKING_KEY, f"through the jump host {hop.host}")
+            self.report(LinkState.CHECKING_KEY, say("through the jump host {host}", host=hop.host))
             credentials = Credentials(self.desktop.trust, None, self.desktop.identity, self.prompts)
-            await self._open(Login(f"{self.node}, jump host {hop.host}", hop, credentials, self.desktop.deadlines))
+            name = say("{node}, jump host {host}", node=self.node, host=hop.host)
+            await self._open(Login(name, hop, credentials, self.desktop.deadlines))
 
     async def _log_in(self) -> None:
-        self.report(LinkState.CHECKING_KEY, f"connecting to {self.target.host}")
+        self.report(LinkState.CHECKING_KEY, say("connecting to {host}", host=self.target.host))
         pairing = self.prompts is not None
         credentials = Credentials(
             self.desktop.trust, self.desktop.key, self.desktop.identity if pairing else None, self.prompts
@@ -116,7 +135,9 @@ class Opening:
             self.desktop.agent,
             self.node,
             self.desktop.deadlines,
-            lambda percent: self.report(LinkState.INSTALLING_AGENT, f"sending the agent, {percent} %"),
+            lambda percent: self.report(
+                LinkState.INSTALLING_AGENT, say("sending the agent, {percent} %", percent=percent)
+            ),
         )
         self.report(LinkState.INSTALLING_AGENT, "starting the agent")
         return await attach(self._connections, self.desktop.agent, self.node, self.desktop.name, self.desktop.deadlines)
@@ -127,7 +148,7 @@ class Opening:
             self.target,
             credentials,
             self.desktop.deadlines,
-            on_trusted=lambda: self.report(LinkState.LOGGING_IN, f"as {self.target.user}"),
+            on_trusted=lambda: self.report(LinkState.LOGGING_IN, say("as {user}", user=self.target.user)),
         )
 
     async def _open(self, login: Login) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from stellwerk.model.errors import Busy, ConnectionFailed, StellwerkError
+from stellwerk.model.text import say
 from stellwerk.remote.failures import cleaned
 from stellwerk.remote.install import remove_key
 from stellwerk.remote.link import NodeLink
@@ -62,7 +63,7 @@ async def unpair(link: NodeLink, *, forget_unreachable: bool = False) -> UnpairR
     except StellwerkError as error:
         if not forget_unreachable:
             raise
-        left.append(f"the agent and this cluster's key: the machine was not reached ({error.what})")
+        left.append(say("the agent and this cluster's key: the machine was not reached ({why})", why=error.what))
     else:
         try:
             await _clean(link, session, removed, left)
@@ -84,7 +85,7 @@ async def _clean(link: NodeLink, session: Session, removed: list[str], left: lis
     except ConnectionFailed:
         pass  # an agent that removes itself may end before its answer is read; what is left is removed below
     except StellwerkError as error:
-        left.append(f"the agent could not remove itself: {error.what}")
+        left.append(say("the agent could not remove itself: {why}", why=error.what))
     python = NodePython(session.connection, link.name, link.desktop.deadlines.command_s)
     files = await python.run("remove_files", pid=session.hello.pid)
     removed.extend(str(path) for path in files["removed"] if path not in removed)

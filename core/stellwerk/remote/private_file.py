@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from stellwerk.model.errors import BadInput, StellwerkError
+from stellwerk.model.text import say
 
 _MAX_BYTES = 4 * 1024 * 1024
 
@@ -32,7 +33,7 @@ def write_private(path: Path, data: bytes) -> None:
             raise
     except OSError as error:
         raise StellwerkError(
-            f"{path} could not be written: {error.strerror or error}",
+            say("{path} could not be written: {strerror}", path=path, strerror=error.strerror or error),
             why="The old file was left as it was",
             remedy="Free some space on this computer, or correct the folder's permissions, and try again",
         ) from None
@@ -47,8 +48,12 @@ def read_private(path: Path) -> bytes | None:
         return None
     except OSError as error:
         raise BadInput(
-            f"{path} cannot be read: {error.strerror or error}", remedy="Correct its permissions and try again"
+            say("{path} cannot be read: {strerror}", path=path, strerror=error.strerror or error),
+            remedy="Correct its permissions and try again",
         ) from None
     if len(data) > _MAX_BYTES:
-        raise BadInput(f"{path} is larger than {_MAX_BYTES} bytes", remedy="Move it away and try again")
+        raise BadInput(
+            say("{path} is larger than {max_bytes} bytes", path=path, max_bytes=_MAX_BYTES),
+            remedy="Move it away and try again",
+        )
     return data

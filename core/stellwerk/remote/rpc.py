@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar, overload
 
 from stellwerk import wire
 from stellwerk.model.errors import ConnectionFailed, DeadlineExceeded, StellwerkError
+from stellwerk.model.text import say
 from stellwerk.remote.failures import cleaned, lost
 
 log = logging.getLogger("stellwerk.remote.rpc")
@@ -197,7 +198,7 @@ class RpcClient:
                 value = await pending.answer
         except TimeoutError:
             raise DeadlineExceeded(
-                f"{method} did not answer within {deadline_s:g} s",
+                say("{method} did not answer within {deadline_s} s", method=method, deadline_s=f"{deadline_s:g}"),
                 node=self._node,
                 remedy="The machine may be overloaded; try again",
             ) from None
@@ -215,7 +216,7 @@ class RpcClient:
             return wire.from_wire(cls, value)
         except wire.WireError as error:
             raise StellwerkError(
-                f"the agent's answer to {method} has another form than agreed",
+                say("the agent's answer to {method} has another form than agreed", method=method),
                 node=self._node,
                 why=cleaned(str(error)),
                 remedy="Connect again: the agent is then replaced by the one of this release",

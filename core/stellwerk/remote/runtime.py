@@ -24,6 +24,7 @@ from types import ModuleType
 
 from stellwerk import __version__
 from stellwerk.model.errors import StellwerkError
+from stellwerk.model.text import say
 from stellwerk.remote.artefact import Artefact, pack
 
 MACHINES = ("x86_64", "aarch64")
@@ -118,7 +119,9 @@ def prebuild(machines: Sequence[str] = MACHINES, folder: Path | None = None) -> 
             try:
                 build.cross_compile(target, compiler)
             except (RuntimeError, OSError) as error:
-                raise StellwerkError(f"the C library for {machine} could not be compiled", why=str(error)) from error
+                raise StellwerkError(
+                    say("the C library for {machine} could not be compiled", machine=machine), why=str(error)
+                ) from error
         made.append(target)
     return made
 
@@ -137,7 +140,7 @@ def _of_package(
         spec = None
     if spec is None or not spec.submodule_search_locations:
         raise StellwerkError(
-            f"the Python package {package} is not installed on this computer",
+            say("the Python package {package} is not installed on this computer", package=package),
             why="What runs on the nodes is built from it",
             remedy="Install Stellwerk again",
         )

@@ -13,6 +13,7 @@ import asyncssh
 from stellwerk import wire
 from stellwerk.model.errors import AgentRefused, ConnectionFailed
 from stellwerk.model.guard import Hello
+from stellwerk.model.text import say
 from stellwerk.remote.artefact import Artefact
 from stellwerk.remote.deadlines import Deadlines
 from stellwerk.remote.failures import cleaned, lost
@@ -117,7 +118,7 @@ async def attach(
             process.close()
         if isinstance(error, TimeoutError):
             raise AgentRefused(
-                f"the agent did not start within {deadlines.attach_s:g} s",
+                say("the agent did not start within {attach_s} s", attach_s=f"{deadlines.attach_s:g}"),
                 node=node,
                 why="The machine is overloaded, or its disk is very slow",
                 remedy="Look at its load (uptime), then try again",
@@ -168,7 +169,7 @@ async def _did_not_start(process: asyncssh.SSHClientProcess[bytes], out: bytes, 
     return AgentRefused(
         "the agent did not start",
         node=node,
-        why=f"The machine said: {said}" if said else "The machine gave no reason",
+        why=say("The machine said: {said}", said=said) if said else "The machine gave no reason",
         remedy="Pair it again: the agent is then checked and sent anew",
     )
 
@@ -189,7 +190,11 @@ def _check_first_line(first: dict[str, Any], agent: Artefact, node: str) -> None
 def newer_agent(node: str, theirs: str, ours: str) -> AgentRefused:
     """A newer desktop has been here; going back would take its work away."""
     return AgentRefused(
-        f"a newer agent runs there ({cleaned(theirs) or 'unknown version'}; this is {ours})",
+        say(
+            "a newer agent runs there ({theirs}; this is {ours})",
+            theirs=cleaned(theirs) or say("unknown version"),
+            ours=ours,
+        ),
         node=node,
         why="Another computer with a newer Stellwerk manages this machine",
         remedy="Update Stellwerk on this computer, or un-pair the machine there first",
@@ -203,6 +208,11 @@ def _check_hello(hello: Hello, agent: Artefact, node: str) -> None:
         raise AgentRefused(
             "another agent answered than the one that was started",
             node=node,
-            why=f"It is {cleaned(hello.agent_version)}, {cleaned(hello.agent_hash[:16])}; expected {agent.sha256[:16]}",
+            why=say(
+                "It is {agent_version}, {agent_hash}; expected {sha256}",
+                agent_version=cleaned(hello.agent_version),
+                agent_hash=cleaned(hello.agent_hash[:16]),
+                sha256=agent.sha256[:16],
+            ),
             remedy="Try again in a moment; if it stays so, reboot the machine",
         )

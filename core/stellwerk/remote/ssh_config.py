@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stellwerk.model.errors import BadInput
+from stellwerk.model.text import say
 
 _MAX_DEPTH = 16  # of Include, as in OpenSSH
 _MAX_BYTES = 1024 * 1024
@@ -164,7 +165,12 @@ def _included(line: _Line, root: Path, depth: int) -> Iterator[Path]:
     """The files of an Include line; relative names lie beside the user's configuration file, as in OpenSSH."""
     if depth >= _MAX_DEPTH:
         raise BadInput(
-            f"{line.source}, line {line.number}: Include is nested more than {_MAX_DEPTH} deep",
+            say(
+                "{source}, line {number}: Include is nested more than {max_depth} deep",
+                source=line.source,
+                number=line.number,
+                max_depth=_MAX_DEPTH,
+            ),
             why="Probably a file includes itself",
             remedy="Remove that Include line",
         )
@@ -182,15 +188,24 @@ def _own_lines(path: Path) -> Iterator[_Line]:
             continue
         found = re.match(r"([A-Za-z0-9]+)(?:\s*=\s*|\s+|$)(.*)", stripped)
         if found is None:
-            raise BadInput(f"{path}, line {number}: this is not a line of an SSH configuration", remedy="Correct it")
+            raise BadInput(
+                say("{path}, line {number}: this is not a line of an SSH configuration", path=path, number=number),
+                remedy="Correct it",
+            )
         try:
             words = shlex.split(found[2], comments=True)
         except ValueError as error:
             if found[1].lower() not in ("proxycommand", "remotecommand", "localcommand"):
-                raise BadInput(f"{path}, line {number}: {error}", remedy="Correct the quotes") from None
+                raise BadInput(
+                    say("{path}, line {number}: {error}", path=path, number=number, error=error),
+                    remedy="Correct the quotes",
+                ) from None
             words = [found[2]]
         if not words:
-            raise BadInput(f"{path}, line {number}: {found[1]} has no value", remedy="Give it one, or remove the line")
+            raise BadInput(
+                say("{path}, line {number}: {found} has no value", path=path, number=number, found=found[1]),
+                remedy="Give it one, or remove the line",
+            )
         yield _Line(path, number, found[1].lower(), tuple(words), found[2])
 
 
@@ -200,10 +215,17 @@ def _read(path: Path) -> str:
             data = file.read(_MAX_BYTES + 1)
     except OSError as error:
         raise BadInput(
-            f"{path} cannot be read: {error.strerror}", remedy="Correct its permissions, or type the address instead"
+            say("{path} cannot be read: {strerror}", path=path, strerror=error.strerror),
+            remedy="Correct its permissions, or type the address instead",
         ) from None
     if len(data) > _MAX_BYTES:
-        raise BadInput(f"{path} is larger than {_MAX_BYTES} bytes and is not read as an SSH configuration")
+        raise BadInput(
+            say(
+                "{path} is larger than {max_bytes} bytes and is not read as an SSH configuration",
+                path=path,
+                max_bytes=_MAX_BYTES,
+            )
+        )
     return data.decode("utf-8", "replace")
 
 

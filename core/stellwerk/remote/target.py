@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stellwerk.model.errors import BadInput
+from stellwerk.model.text import say
 from stellwerk.remote import ssh_config as config_file
 
 DEFAULT_PORT = 22
@@ -80,7 +81,11 @@ def parse_targets(
             try:
                 target = parse_target(item, ssh_config, default_user=default_user)
             except BadInput as error:
-                problems.append(BadInput(f"line {number}: {error.what}", why=error.why, remedy=error.remedy))
+                problems.append(
+                    BadInput(
+                        say("line {number}: {what}", number=number, what=error.what), why=error.why, remedy=error.remedy
+                    )
+                )
             else:
                 targets.setdefault((target.host.lower(), target.port, target.user), target)
     return tuple(targets.values()), tuple(problems)
@@ -99,7 +104,11 @@ def _resolve(text: str, ssh_config: Path | None, local_user: str, jump: str | No
     host = _check_host(options.host or parts.host, text)
     if options.proxy_command and jump is None and not options.proxy_jump:
         raise BadInput(
-            f"{parts.host}: its entry in {ssh_config} uses ProxyCommand, which Stellwerk does not run",
+            say(
+                "{host}: its entry in {ssh_config} uses ProxyCommand, which Stellwerk does not run",
+                host=parts.host,
+                ssh_config=ssh_config,
+            ),
             remedy="Write ProxyJump instead, or name the jump host in the dialog",
         )
     user = parts.user or _check_user(options.user, text) or local_user
@@ -125,7 +134,7 @@ def _jumps(route: str | None, ssh_config: Path | None, local_user: str, seen: tu
         name = _split(hop.strip()).host
         if name in seen or len(seen) > _MAX_JUMPS:
             raise BadInput(
-                f"the jump hosts of {seen[0]} lead in a circle (over {name})",
+                say("the jump hosts of {seen} lead in a circle (over {name})", seen=seen[0], name=name),
                 remedy="Correct ProxyJump in the SSH configuration",
             )
         target = _resolve(hop.strip(), ssh_config, local_user, None if position == 0 else "none", seen)
@@ -144,11 +153,14 @@ def _split(text: str) -> _Parts:
     if is_url:
         rest = rest[len("ssh://") :].rstrip("/")
     elif "://" in rest:
-        raise BadInput(f"{text!r} is not an SSH address", remedy="Write it as user@host:port or ssh://user@host:port")
+        raise BadInput(
+            say("{text} is not an SSH address", text=repr(text)),
+            remedy="Write it as user@host:port or ssh://user@host:port",
+        )
     user, at, place = rest.rpartition("@")
     checked_user = _check_user(user, text) if at else None
     if at and checked_user is None:
-        raise BadInput(f"{text!r}: the user name before the @ is missing", remedy="Write user@host")
+        raise BadInput(say("{text}: the user name before the @ is missing", text=repr(text)), remedy="Write user@host")
     host, port = _split_port(place, text)
     return _Parts(checked_user, _check_host(host, text), _port(port, text))
 
@@ -157,9 +169,14 @@ def _split_port(place: str, text: str) -> tuple[str, str | None]:
     if place.startswith("["):
         host, bracket, tail = place[1:].partition("]")
         if not bracket or (tail and not tail.startswith(":")):
-            raise BadInput(f"{text!r}: the brackets do not fit", remedy="Write an IPv6 address as [fd00::1]:22")
+            raise BadInput(
+                say("{text}: the brackets do not fit", text=repr(text)), remedy="Write an IPv6 address as [fd00::1]:22"
+            )
         if ":" not in host:
-            raise BadInput(f"{text!r}: only an IPv6 address stands in brackets", remedy="Write host:port without them")
+            raise BadInput(
+                say("{text}: only an IPv6 address stands in brackets", text=repr(text)),
+                remedy="Write host:port without them",
+            )
         return host, tail[1:] if tail else None
     if place.count(":") > 1:  # an IPv6 address without brackets has no port
         return place, None
@@ -171,7 +188,10 @@ def _port(value: str | None, text: str) -> int | None:
     if value is None:
         return None
     if not re.fullmatch(r"[0-9]{1,5}", value) or not 1 <= int(value) <= 65535:
-        raise BadInput(f"{text!r}: {value!r} is not a port", remedy="A port is a number from 1 to 65535")
+        raise BadInput(
+            say("{text}: {value} is not a port", text=repr(text), value=repr(value)),
+            remedy="A port is a number from 1 to 65535",
+        )
     return int(value)
 
 
@@ -179,7 +199,10 @@ def _check_user(user: str | None, text: str) -> str | None:
     if user is None or user == "":
         return None
     if not user.isprintable() or user.startswith("-") or any(sign in user for sign in " :/[]@\\") or len(user) > 64:
-        raise BadInput(f"{text!r}: {user!r} is not a user name", remedy="Write user@host, without a password")
+        raise BadInput(
+            say("{text}: {user} is not a user name", text=repr(text), user=repr(user)),
+            remedy="Write user@host, without a password",
+        )
     return user
 
 
@@ -188,13 +211,16 @@ def _check_host(host: str, text: str) -> str:
         return _check_ipv6(host, text)
     if not host or len(host) > 253 or host.startswith(("-", ".")) or not re.fullmatch(r"[\w.-]+", host):
         raise BadInput(
-            f"{text!r} does not name a machine", remedy="Type a host name or an address, such as spark-1.local"
+            say("{text} does not name a machine", text=repr(text)),
+            remedy="Type a host name or an address, such as spark-1.local",
         )
     if re.fullmatch(r"[0-9.]+", host):
         try:
             ipaddress.IPv4Address(host)
         except ValueError:
-            raise BadInput(f"{text!r}: {host} is not an IPv4 address", remedy="Such as 192.168.1.20") from None
+            raise BadInput(
+                say("{text}: {host} is not an IPv4 address", text=repr(text), host=host), remedy="Such as 192.168.1.20"
+            ) from None
     return host
 
 
@@ -202,11 +228,17 @@ def _check_ipv6(host: str, text: str) -> str:
     try:
         address = ipaddress.IPv6Address(host)
     except ValueError:
-        raise BadInput(f"{text!r}: {host} is not an IPv6 address", remedy="Such as fd00::20 or fe80::20%eth0") from None
+        raise BadInput(
+            say("{text}: {host} is not an IPv6 address", text=repr(text), host=host),
+            remedy="Such as fd00::20 or fe80::20%eth0",
+        ) from None
     if address.is_link_local and not address.scope_id:
         raise BadInput(
-            f"{host} is a link-local address and means a machine only together with an interface of this computer",
+            say(
+                "{host} is a link-local address and means a machine only together with an interface of this computer",
+                host=host,
+            ),
             why="Every interface has its own fe80:: network",
-            remedy=f"Add the interface, such as {host}%eth0",
+            remedy=say("Add the interface, such as {host}%eth0", host=host),
         )
     return host

@@ -16,6 +16,7 @@ import asyncssh
 from filelock import FileLock, Timeout
 
 from stellwerk.model.errors import BadInput, Busy, HostKeyChanged
+from stellwerk.model.text import say
 from stellwerk.remote.private_file import read_private, write_private
 from stellwerk.remote.target import DEFAULT_PORT
 
@@ -212,7 +213,7 @@ class TrustStore:
             return data.decode("utf-8").splitlines()
         except UnicodeDecodeError:
             raise BadInput(
-                f"{self._path} is damaged: it is not text",
+                say("{path} is damaged: it is not text", path=self._path),
                 why="It holds the trusted host keys; without it a changed machine would not be noticed",
                 remedy="Restore it from a backup, or move it away and compare every machine's fingerprint again",
             ) from None
@@ -229,8 +230,8 @@ class TrustStore:
             lock.acquire()
         except Timeout:
             raise Busy(
-                f"{self._path} is in use by another window",
-                why=f"It was not released within {_LOCK_S:g} s",
+                say("{path} is in use by another window", path=self._path),
+                why=say("It was not released within {lock_s} s", lock_s=f"{_LOCK_S:g}"),
                 remedy="Close the other window and try again",
             ) from None
         try:

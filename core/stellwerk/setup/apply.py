@@ -14,6 +14,7 @@ from typing import Any
 from stellwerk.model.errors import ApplyFailed, ConnectionFailed, DeadlineExceeded, StellwerkError
 from stellwerk.model.guard import FINAL_STATES, GuardState, GuardStatus, PingResult
 from stellwerk.model.plan import NodePlan, Plan
+from stellwerk.model.text import say
 from stellwerk.setup.journal import Journal
 from stellwerk.setup.outcome import (
     CONTACT_S,
@@ -74,9 +75,12 @@ class Apply:
         """Apply and decide. Raises `ApplyFailed` when nodes are missing; every other end is an outcome."""
         missing = [node.node for node in self._touched if node.node not in self._channels]
         if missing:
-            raise ApplyFailed(f"not connected: {', '.join(missing)}", remedy="Connect all machines of the plan first")
+            raise ApplyFailed(
+                say("not connected: {missing}", missing=", ".join(missing)),
+                remedy="Connect all machines of the plan first",
+            )
         if not self._touched:
-            return self._outcome(applied=True, known={}, why="every machine is already as planned")
+            return self._outcome(applied=True, known={}, why=say("every machine is already as planned"))
         self.journal.write("begin", self.plan.plan_id, plan=to_wire(self.plan))
         cancelled = False
         self._first = asyncio.create_task(self._first_phase(), name=f"apply {self.plan.plan_id}")
@@ -85,7 +89,7 @@ class Apply:
         try:
             problem = await self._first
         except asyncio.CancelledError:
-            cancelled, problem = not self._stopped, "cancelled"
+            cancelled, problem = not self._stopped, say("cancelled")
             await _ended(self._first)
         verdict = "revert" if problem else "confirm"
         self.journal.write("decision", self.plan.plan_id, verdict=verdict, why=problem)
@@ -129,17 +133,19 @@ class Apply:
             self._on_event(ApplyEvent(node.node, "waiting", str(error)))
             status = await self._await_start(node, error)
         except StellwerkError as error:
-            return f"{node.node}: {bare(error)}"
+            return say("{node}: {why}", node=node.node, why=bare(error))
         self._show(node.node, status)
         if status.state is GuardState.HOLDING and status.plan_id == self.plan.plan_id:
             self._holding.add(node.node)
             return ""
-        return f"{node.node}: {status.why or 'the change did not take hold'}"
+        return say("{node}: {why}", node=node.node, why=status.why or say("the change did not take hold"))
 
     async def _await_start(self, node: NodePlan, error: StellwerkError) -> GuardStatus:
         """The connection went while the node was at work: see what it made of it."""
         channel = self._channels[node.node]
-        lost = GuardStatus(GuardState.IDLE, self.plan.plan_id, why=f"the connection was lost ({bare(error)})")
+        lost = GuardStatus(
+            GuardState.IDLE, self.plan.plan_id, why=say("the connection was lost ({error})", error=bare(error))
+        )
         try:
             async with asyncio.timeout(self._contact_s):
                 while True:
@@ -170,7 +176,7 @@ class Apply:
             )
         except StellwerkError as error:
             # Not an end yet: the lease outlasts several missed renewals.
-            self._on_event(ApplyEvent(name, "waiting", f"lease not renewed: {bare(error)}"))
+            self._on_event(ApplyEvent(name, "waiting", say("lease not renewed: {error}", error=bare(error))))
         else:
             self._show(name, status)
 
@@ -179,7 +185,7 @@ class Apply:
         waiting = {
             (n.node, netdev, peer) for n in self.plan.nodes for netdev, peer in n.peers if n.node in self._channels
         }
-        self._on_event(ApplyEvent(None, "checking", f"{len(waiting)} neighbours to reach"))
+        self._on_event(ApplyEvent(None, "checking", say("{count} neighbours to reach", count=len(waiting))))
         last: dict[tuple[str, str, str], str] = {}
         deadline = asyncio.get_running_loop().time() + self._settle_s
         while waiting:
@@ -192,10 +198,13 @@ class Apply:
                     last[item] = answer
             gone = [name for name in sorted(self._holding) if await self._left_holding(name)]
             if gone:
-                return f"{gone[0]} went back by itself"
+                return say("{node} went back by itself", node=gone[0])
             if waiting and asyncio.get_running_loop().time() > deadline:
                 node, netdev, peer = min(waiting)
-                return f"{node} cannot reach {peer} over {netdev}: {last[node, netdev, peer]}"
+                why = last[node, netdev, peer]
+                return say(
+                    "{node} cannot reach {peer} over {netdev}: {why}", node=node, peer=peer, netdev=netdev, why=why
+                )
             if waiting:
                 await asyncio.sleep(POLL_S)
         return ""
@@ -221,11 +230,13 @@ class Apply:
             answer = await self._channels[node].call("verify.ping", params, PingResult, deadline_s=8)
         except StellwerkError as error:
             return bare(error)
-        return "" if answer.received else answer.error or "no answer"
+        return "" if answer.received else answer.error or say("no answer")
 
     async def _second_phase(self, verdict: str, why: str) -> ApplyOutcome:
         self._on_event(
-            ApplyEvent(None, "decided", "keep the new network" if verdict == "confirm" else f"go back: {why}")
+            ApplyEvent(
+                None, "decided", say("keep the new network") if verdict == "confirm" else say("go back: {why}", why=why)
+            )
         )
         outcomes = await asyncio.gather(*(self._settle(node.node, verdict, why) for node in self._touched))
         known = {outcome.node: outcome for outcome in outcomes}

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from stellwerk.model.errors import StellwerkError
+from stellwerk.model.text import say
 
 
 def write_atomic(path: Path, data: bytes, mode: int = 0o600) -> None:
@@ -67,8 +68,8 @@ def sync_directory(directory: Path) -> None:
 def _cannot_write(path: Path, error: OSError) -> StellwerkError:
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     return StellwerkError(
-        f"{path.name} could not be saved on this computer",
-        why="the disk is full" if full else f"{path}: {error.strerror}",
+        say("{path} could not be saved on this computer", path=path.name),
+        why="the disk is full" if full else say("{path}: {strerror}", path=path, strerror=error.strerror),
         remedy="Free some space and try again; the file from before is unchanged"
         if full
         else "See to the permissions of that folder and try again; the file from before is unchanged",

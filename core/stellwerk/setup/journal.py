@@ -11,6 +11,7 @@ from typing import Any
 
 from stellwerk.model.errors import BadInput
 from stellwerk.model.plan import Plan
+from stellwerk.model.text import say
 from stellwerk.setup.files import append_durable
 from stellwerk.wire import WireError, from_wire
 
@@ -57,7 +58,7 @@ class Journal:
             return from_wire(Plan, begin.data["plan"])
         except (KeyError, WireError) as error:
             raise BadInput(
-                f"{self.path}: plan {begin.plan_id} cannot be read",
+                say("{path}: plan {plan_id} cannot be read", path=self.path, plan_id=begin.plan_id),
                 why="what it changed, and whether it was decided, stands there alone",
                 remedy="Restore the file from a backup, or move it away: a machine that was not told to keep a change "
                 "goes back by itself",

@@ -17,6 +17,7 @@ from stellwerk.fabric.ports import find_ports
 from stellwerk.model.errors import BadInput, ConnectionFailed, StellwerkError
 from stellwerk.model.facts import NodeFacts
 from stellwerk.model.guard import PingResult
+from stellwerk.model.text import say
 from stellwerk.setup.session import ClusterSession
 
 PINGS_AT_ONCE = 4  # per machine
@@ -150,7 +151,7 @@ def _all_names(session: ClusterSession, at_least: int = 2) -> list[str]:
     away = [name for name in names if name not in session.ready]
     if away:
         raise ConnectionFailed(
-            "the machine is not connected" if len(away) == 1 else f"not connected: {', '.join(away)}",
+            "the machine is not connected" if len(away) == 1 else say("not connected: {away}", away=", ".join(away)),
             node=away[0] if len(away) == 1 else None,
             why="All machines learn each other's keys, or none does",
             remedy="Switch it on, see to its network, then try again",

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from stellwerk.model.errors import StellwerkError
 from stellwerk.model.plan import Plan
+from stellwerk.model.text import say
 from stellwerk.setup.journal import Journal
 
 LEASE_S = 90.0
@@ -110,4 +111,4 @@ def unfinished_plans(journal: Journal) -> list[Plan]:
 
 def bare(error: StellwerkError) -> str:
     """The error without the machine's name in front: the caller says that."""
-    return f"{error.what}: {error.why}" if error.why else error.what
+    return say("{what}: {why}", what=error.what, why=error.why) if error.why else error.what

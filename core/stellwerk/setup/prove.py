@@ -28,8 +28,10 @@ from stellwerk.model.facts import Neighbour
 from stellwerk.model.finding import Check, Verdict, Verification
 from stellwerk.model.guard import PingResult, RdmaPerf, RouteAnswer
 from stellwerk.model.selftest import SelfTest
+from stellwerk.model.text import say
 from stellwerk.setup import history
 from stellwerk.setup.look import Look
+from stellwerk.setup.outcome import bare
 from stellwerk.setup.session import ClusterSession
 from stellwerk.wire import from_wire
 
@@ -144,12 +146,12 @@ class ProofRun:
     ) -> Any:
         link = self._session.links.get(node)
         if link is None:
-            self._errors[request_id] = f"{node} is not connected"
+            self._errors[request_id] = say("{node} is not connected", node=node)
             return None
         try:
             return await link.call(method, params, cls, deadline_s=PERF_DEADLINE_S)
         except StellwerkError as error:
-            self._errors[request_id] = f"{error.what}: {error.why}" if error.why else error.what
+            self._errors[request_id] = bare(error)
             return None
 
     def _checks(self) -> tuple[Check, ...]:
@@ -203,7 +205,7 @@ def _connected(name: str, round_trip_ms: float | None, why: str) -> Check:
         Verdict.PASS,
         round_trip_ms,
         "ms",
-        text=f"the agent answers in {round_trip_ms:.0f} ms",
+        text=say("the agent answers in {ms} ms", ms=f"{round_trip_ms:.0f}"),
     )
 
 

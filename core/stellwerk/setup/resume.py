@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from stellwerk.model.errors import StellwerkError
 from stellwerk.model.guard import GuardStatus
 from stellwerk.model.plan import NodePlan, Plan
+from stellwerk.model.text import joined, say
 from stellwerk.setup.journal import Journal
 from stellwerk.setup.outcome import (
     CONTACT_S,
@@ -49,7 +50,7 @@ class Resume:
     async def run(self) -> ApplyOutcome:
         """Carry out the written decision; without one the answer is *go back*."""
         decisions = [e for e in self.journal.of_plan(self.plan.plan_id) if e.event == "decision"]
-        verdict, why = "revert", "the desktop ended before it had decided"
+        verdict, why = "revert", say("the desktop ended before it had decided")
         if decisions:
             verdict, why = decisions[-1].data.get("verdict", verdict), decisions[-1].data.get("why", "")
         else:
@@ -58,8 +59,9 @@ class Resume:
         if verdict == "confirm" and any(o.configuration == "old" for o in outcomes.values()):
             outcomes = await self._bring_forward(outcomes)
         if verdict == "confirm" and any(o.configuration == "old" for o in outcomes.values()):
-            reasons = "; ".join(f"{o.node}: {o.why}" for o in outcomes.values() if o.configuration == "old")
-            verdict, why = "revert", f"not every machine could take the new network ({reasons})"
+            old = [o for o in outcomes.values() if o.configuration == "old"]
+            reasons = joined([say("{node}: {why}", node=o.node, why=o.why) for o in old], "; ")
+            verdict, why = "revert", say("not every machine could take the new network ({reasons})", reasons=reasons)
             self.journal.write("decision", self.plan.plan_id, verdict=verdict, why=why)
             outcomes = await self._settle_all(verdict, why)
         for outcome in outcomes.values():

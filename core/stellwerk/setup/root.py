@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from stellwerk.model.errors import SudoFailed
 from stellwerk.model.facts import Sudo
 from stellwerk.model.plan import Plan
+from stellwerk.model.text import joined, say
 from stellwerk.setup.outcome import Channel
 
 ASK_DEADLINE_S = 70.0
@@ -31,12 +32,15 @@ async def require_root_on(names: Iterable[str], channels: Mapping[str, Channel])
     lacking = {n: s for n, s in zip(wanted, states, strict=True) if s.state not in _AT_HAND and not s.unlocked}
     if not lacking:
         return
-    reasons = (f"{name}: {_why(state)}" for name, state in lacking.items())
+    reasons = [say("{node}: {why}", node=name, why=_why(state)) for name, state in lacking.items()]
     locked = any(state.state == "password" for state in lacking.values())
     raise SudoFailed(
-        f"root is needed on {', '.join(lacking)} and cannot be had there, so nothing was changed on any machine",
+        say(
+            "root is needed on {lacking} and cannot be had there, so nothing was changed on any machine",
+            lacking=", ".join(lacking),
+        ),
         node=next(iter(lacking)) if len(lacking) == 1 else None,
-        why="; ".join(reasons),
+        why=joined(reasons, "; "),
         remedy="Give the sudo password (--password-file where nobody can type it) and try again"
         if locked
         else "Log in as a user who may use sudo on these machines",
@@ -45,5 +49,5 @@ async def require_root_on(names: Iterable[str], channels: Mapping[str, Channel])
 
 def _why(state: Sudo) -> str:
     if state.state == "password":
-        return state.why or "sudo asks for a password, and none was accepted"
-    return state.why or "this user may not become root"
+        return state.why or say("sudo asks for a password, and none was accepted")
+    return state.why or say("this user may not become root")

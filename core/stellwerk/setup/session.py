@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from stellwerk.model.errors import BadInput, StellwerkError
 from stellwerk.model.fabric import HearReport
 from stellwerk.model.facts import NodeFacts, Sudo
+from stellwerk.model.text import say
 from stellwerk.remote import (
     ClusterKey,
     Deadlines,
@@ -151,7 +152,7 @@ class ClusterSession:
             await link.close()
             del self.links[name]
             return BadInput(
-                f"{link.target.address} is the same machine as {twin.name}",
+                say("{address} is the same machine as {twin}", address=link.target.address, twin=twin.name),
                 node=name,
                 why="both report the same machine id",
                 remedy="Remove one of the two; machines cloned from one image need new machine ids",

@@ -7,6 +7,7 @@ from typing import Any
 
 from stellwerk.model.errors import ConnectionFailed, DeadlineExceeded, StellwerkError
 from stellwerk.model.guard import GuardState, GuardStatus
+from stellwerk.model.text import say
 from stellwerk.setup.outcome import (
     POLL_S,
     START_DEADLINE_S,
@@ -84,7 +85,7 @@ async def _take_back(channel: Channel, plan_id: str) -> GuardStatus:
     if status.plan_id == plan_id:
         return status
     if status.state is GuardState.REVERTED:
-        return GuardStatus(GuardState.CONFIRMED, plan_id, why=f"it cannot be taken back: {status.why}")
+        return GuardStatus(GuardState.CONFIRMED, plan_id, why=say("it cannot be taken back: {why}", why=status.why))
     return await _taken_back(channel, plan_id, status)
 
 
@@ -109,4 +110,4 @@ def _node_outcome(name: str, status: GuardStatus, plan_id: str) -> NodeOutcome:
         return NodeOutcome(name, "new", status.why)
     if status.state in (GuardState.REVERTED, GuardState.IDLE):
         return NodeOutcome(name, "old", status.why)
-    return NodeOutcome(name, "unknown", status.why or f"netguard says {status.state.value}")
+    return NodeOutcome(name, "unknown", status.why or say("netguard says {state}", state=status.state.value))

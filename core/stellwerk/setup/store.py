@@ -20,6 +20,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from stellwerk.model.errors import BadInput, Busy
+from stellwerk.model.text import say
 from stellwerk.setup.files import write_atomic
 from stellwerk.setup.journal import Journal
 
@@ -60,7 +61,10 @@ class Cluster:
         for node in self.nodes:
             if node.name == name:
                 return node
-        raise BadInput(f"there is no node {name!r} in the cluster {self.name!r}", remedy=f"Known: {self._names()}")
+        raise BadInput(
+            say("there is no node {name} in the cluster {cluster}", name=repr(name), cluster=repr(self.name)),
+            remedy=say("Known: {known}", known=self._names()),
+        )
 
     def with_node(self, entry: NodeEntry) -> Cluster:
         """The cluster with `entry` added or replaced by name; a new one gets the lowest free number."""
@@ -74,7 +78,7 @@ class Cluster:
         return replace(self, nodes=tuple(n for n in self.nodes if n.name != name))
 
     def _names(self) -> str:
-        return ", ".join(n.name for n in self.nodes) or "none"
+        return ", ".join(n.name for n in self.nodes) or say("none")
 
 
 class ClusterFolder:
@@ -111,7 +115,7 @@ class ClusterFolder:
                 raw = stream.read(MAX_CLUSTER_FILE_BYTES + 1)
         except OSError as error:
             raise BadInput(
-                f"{self.cluster_file} cannot be read",
+                say("{cluster_file} cannot be read", cluster_file=self.cluster_file),
                 why=error.strerror or str(error),
                 remedy="Restore it from a backup",
             ) from error
@@ -142,7 +146,7 @@ class ClusterLock:
         except filelock.Timeout:
             raise Busy(
                 "this cluster is already open in another window",
-                why=f"it is held by {self._holder()}",
+                why=say("it is held by {holder}", holder=self._holder()),
                 remedy="Close it there, or use that window",
             ) from None
         self._holder_file.write_text(f"process {os.getpid()} of {getpass.getuser()} on {socket.gethostname()}")
@@ -198,7 +202,7 @@ class ClusterStore:
                 "no cluster is set up on this computer" if not folders else "there is more than one cluster",
                 remedy="Run `stellwerk setup`, or `stellwerk pair HOST …`"
                 if not folders
-                else f"Name one: --cluster {known}",
+                else say("Name one: --cluster {known}", known=known),
             )
         for folder in folders:
             if folder.path.name == name:
@@ -206,8 +210,8 @@ class ClusterStore:
         matching = [f for f in folders if f.load().name == name]
         if len(matching) == 1:
             return matching[0]
-        known = ", ".join(f.path.name for f in folders) or "none"
-        raise BadInput(f"there is no cluster {name!r}", remedy=f"Known: {known}")
+        known = ", ".join(f.path.name for f in folders) or say("none")
+        raise BadInput(say("there is no cluster {name}", name=repr(name)), remedy=say("Known: {known}", known=known))
 
     def remove(self, folder: ClusterFolder) -> None:
         shutil.rmtree(folder.path)
@@ -231,27 +235,43 @@ def parse_cluster(raw: bytes, path: Path) -> Cluster:
     """`cluster.yaml` -> Cluster; `BadInput` names line, key and remedy."""
     remedy = "Correct that line, or restore the file from a backup; nothing was changed"
     if len(raw) > MAX_CLUSTER_FILE_BYTES:
-        raise BadInput(f"{path} is larger than {MAX_CLUSTER_FILE_BYTES // 1000} kB", remedy=remedy)
+        raise BadInput(
+            say(
+                "{path} is larger than {size} kB",
+                path=path,
+                size=MAX_CLUSTER_FILE_BYTES // 1000,
+            ),
+            remedy=remedy,
+        )
     try:
         data = YAML(typ="rt").load(raw.decode("utf-8"))
     except (YAMLError, UnicodeDecodeError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
-        where = f", line {mark.line + 1}" if mark is not None else ""
+        where = say(", line {line}", line=mark.line + 1) if mark is not None else ""
         why = str(getattr(error, "problem", None) or error).splitlines()[0]
-        raise BadInput(f"{path}{where} is not readable YAML", why=why, remedy=remedy) from error
+        raise BadInput(
+            say("{path}{where} is not readable YAML", path=path, where=where), why=why, remedy=remedy
+        ) from error
     if not isinstance(data, dict):
-        raise BadInput(f"{path} does not hold a cluster", why="the top level must be keys and values", remedy=remedy)
+        raise BadInput(
+            say("{path} does not hold a cluster", path=path), why="the top level must be keys and values", remedy=remedy
+        )
     version = data.get("version")
     if version != FORMAT_VERSION:
         newer = isinstance(version, int) and version > FORMAT_VERSION
         raise BadInput(
-            f"{path} has version {version!r}; this program reads version {FORMAT_VERSION}",
+            say(
+                "{path} has version {version}; this program reads version {format_version}",
+                path=path,
+                version=repr(version),
+                format_version=FORMAT_VERSION,
+            ),
             remedy="Update Stellwerk" if newer else remedy,
         )
     reader = _Reader(path, remedy)
     nodes = data.get("nodes") or []
     if not isinstance(nodes, list):
-        raise BadInput(f"{path}: `nodes` must be a list", remedy=remedy)
+        raise BadInput(say("{path}: `nodes` must be a list", path=path), remedy=remedy)
     known = {"version", "id", "name", "nodes", "topology", "mtu", "address_pool", "page", "mesh"}
     return Cluster(
         cluster_id=reader.text(data, "id", path.parent.name),
@@ -275,7 +295,10 @@ class _Reader:
 
     def node(self, item: Any, index: int) -> NodeEntry:
         if not isinstance(item, dict):
-            raise BadInput(f"{self._path}: entry {index + 1} of `nodes` must have keys", remedy=self._remedy)
+            raise BadInput(
+                say("{path}: entry {index} of `nodes` must have keys", path=self._path, index=index + 1),
+                remedy=self._remedy,
+            )
         return NodeEntry(
             name=self.text(item, "name"),
             host=self.text(item, "host"),
@@ -299,20 +322,23 @@ class _Reader:
         value = data.get(key, default)
         if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31:
             return int(value)
-        raise self._wrong(data, key, "a whole number")
+        raise self._wrong(data, key, say("a whole number"))
 
     def flag(self, data: Any, key: str) -> bool:
         value = data.get(key, False)
         if isinstance(value, bool):
             return value
-        raise self._wrong(data, key, "true or false")
+        raise self._wrong(data, key, say("true or false"))
 
     def _wrong(self, data: Any, key: str, kind: str) -> BadInput:
         try:
-            line = f", line {data.lc.key(key)[0] + 1}"
+            line: str = say(", line {line}", line=data.lc.key(key)[0] + 1)
         except (AttributeError, KeyError):
             line = ""
-        return BadInput(f"{self._path}{line}: `{key}` must be {kind}", remedy=self._remedy)
+        return BadInput(
+            say("{path}{line}: `{key}` must be {kind}", path=self._path, line=line, key=key, kind=kind),
+            remedy=self._remedy,
+        )
 
 
 def render_cluster(cluster: Cluster, existing: bytes | None) -> bytes:

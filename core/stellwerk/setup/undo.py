@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from stellwerk.model.errors import BadInput
 from stellwerk.model.plan import Plan
+from stellwerk.model.text import say
 from stellwerk.setup.journal import Entry, Journal
 from stellwerk.setup.outcome import ApplyOutcome, Channel, OnEvent
 from stellwerk.setup.resume import Resume
@@ -32,10 +33,10 @@ async def undo_plan(
     """Bring all nodes of the newest applied plan back. Raises `BadInput` for any other: plans build on each other."""
     plans = applied_plans(journal)
     if not plans or plans[0].plan_id != plan_id:
-        newest = plans[0].plan_id if plans else "none"
+        newest = plans[0].plan_id if plans else say("none")
         raise BadInput(
-            f"plan {plan_id} cannot be taken back",
-            why=f"only the newest applied plan can; that is {newest}",
+            say("plan {plan_id} cannot be taken back", plan_id=plan_id),
+            why=say("only the newest applied plan can; that is {newest}", newest=newest),
             remedy="Take back the newer ones first",
         )
     plan = plans[0]
