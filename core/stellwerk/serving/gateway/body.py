@@ -60,9 +60,11 @@ def scan_body(body: bytes) -> BodyScan:
         BodyError: not one JSON object, no `model`, or a `model` that is not a string.
     """
     first = _MODEL_FIRST.match(body)
-    if first is not None and body.count(b'"model"') == 1 and b"\\u" not in body:
-        # The word stands in the body once, as the first key, and no escape can spell it: there is no other.
-        return BodyScan(_text(body, *first.span(1)), [first.span(1)])
+    if first is not None:
+        start, end = span = first.span(1)
+        if body.find(b'"model"', end) < 0 and b"\\u" not in body:
+            # The word stands in the body once, as the first key, and no escape can spell it: there is no other.
+            return BodyScan(_text(body, start, end), [span])
     position = 3 if body.startswith(_BOM) else 0
     opened = _OPEN.match(body, position)
     if opened is None:

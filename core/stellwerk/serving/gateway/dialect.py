@@ -34,6 +34,7 @@ DIALECTS: dict[bytes, Dialect] = {
     b"/v1/messages/count_tokens": ANTHROPIC,
 }
 
+_LAST_EVENT_BYTES = 128
 # An answer whose last choice says why it ended is whole even if an engine forgets the [DONE] after it.
 _FINISHED = re.compile(rb'"(?:finish_reason|stop_reason)"\s*:\s*"')
 
@@ -50,8 +51,9 @@ _TYPES = {
 
 def stream_is_complete(dialect: Dialect, last_events: bytes) -> bool:
     """Do the last events of a stream show that the answer is whole?"""
+    last_event = last_events[-_LAST_EVENT_BYTES:]  # where the mark is looked for first: it is the last word
     for mark in dialect.ends:
-        if mark in last_events:
+        if mark in last_event or mark in last_events:
             return True
     return _FINISHED.search(last_events) is not None
 

@@ -78,6 +78,6 @@ def tokens_of_stream(first: bytes, last: bytes) -> tuple[int | None, int | None]
     The Messages API states the input at the start and the output at the end.
     """
     given, made = tokens_of(last)
-    if given is None and first:
+    if given is None and made is not None:
         given = input_tokens_of(first)
     return given, made
