@@ -85,3 +85,17 @@ def test_launch_swaps_nccl_in_a_program_that_names_it_and_passes_the_exit_code_o
     assert done.returncode == 3, done.stderr
     assert done.stdout.count("stellwerk") == 2
     assert done.stdout.count("1.0") == 2
+
+
+def test_the_example_trains_to_the_same_bits_on_all_ranks() -> None:
+    example = str(Path(__file__).parents[3] / "examples" / "ddp.py")
+    done = subprocess.run(
+        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", example, "--steps=5"],
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.count("the same bits on all ranks") == 2
