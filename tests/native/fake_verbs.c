@@ -246,6 +246,8 @@ int ibv_query_port(struct ibv_context *context, uint8_t number, struct _compat_i
     return 0;
 }
 
+const char *ibv_wc_status_str(enum ibv_wc_status status) { return status == IBV_WC_RETRY_EXC_ERR ? "no answer" : "an error"; }
+
 int ibv_query_gid(struct ibv_context *context, uint8_t number, int index, union ibv_gid *gid) {
     (void)context, (void)number;
     memset(gid, index, sizeof *gid);

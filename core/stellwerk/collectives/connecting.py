@@ -27,6 +27,7 @@ from stellwerk.collectives.engine import Engine, Link, ShmEngine, TcpEngine, Ver
 from stellwerk.collectives.errors import SetupFailed
 from stellwerk.collectives.kinds import Topology, Transport
 from stellwerk.collectives.mesh import Mesh, close_all
+from stellwerk.collectives.neighbours import NeighbourEngine
 from stellwerk.collectives.pure import PythonEngine
 from stellwerk.collectives.rendezvous import Rendezvous
 from stellwerk.collectives.report import RankInfo, Report
@@ -95,7 +96,11 @@ class Connected:
 
 
 class _NotUsable(Exception):
-    """This rank cannot use a transport; the text says why."""
+    """This rank cannot use a transport; the text says why. `here`: not only because another rank cannot."""
+
+    def __init__(self, why: str, *, here: bool = True) -> None:
+        self.here = here
+        super().__init__(why)
 
 
 class Connector:
@@ -170,8 +175,8 @@ class Connector:
         except native.NativeMissing as error:
             missing = str(error)
         try:
-            rails = [rail.device for rail in roce.find_rails(options.rails, options.address)]
-            no_rail = ""
+            own = {options.address, *options.addresses.values()}
+            rails, no_rail = [rail.to_json() for rail in roce.find_rails(options.rails, own)], ""
         except roce.NoRail as error:
             rails, no_rail = [], str(error)
         return {
@@ -259,11 +264,22 @@ class Connector:
                 return f"rank {rank} runs on {info['host']}, rank 0 on {self._infos[0]['host']}: no common memory"
             if transport is Transport.VERBS and info["no_rail"]:
                 return f"rank {rank} ({info['host']}): {info['no_rail']}"
-            if transport is Transport.VERBS and len(info["rails"]) != len(self._infos[0]["rails"]):
-                return f"rank {rank} ({info['host']}) has {len(info['rails'])} rails, rank 0 another number"
-        if transport is Transport.VERBS and self.topology is Topology.RING:
-            return "on a ring of four or more each neighbour is on another device, which this transport cannot do yet"
+        if transport is Transport.VERBS:
+            try:
+                self._routes()
+            except roce.NoRail as error:
+                return str(error)
         return ""
+
+    @property
+    def _ring(self) -> bool:
+        """True if not everybody is a neighbour of everybody."""
+        return self.topology is Topology.RING and self.ranks > 3
+
+    def _routes(self) -> roce.Routes:
+        everybody = [[roce.Rail.from_json(rail) for rail in info["rails"]] for info in self._infos]
+        hosts = [str(info["host"]) for info in self._infos]
+        return roce.find_routes(self.rank, everybody, hosts, self._ring)
 
     def _goes_without_saying(self, transport: Transport) -> bool:
         """With `auto`: machines have no common memory, and most have no RDMA device. Nothing fell back then."""
@@ -312,12 +328,14 @@ class Connector:
         """Open and test an engine on all ranks. Returns it, or the first rank's reason why not."""
         engine: Engine | None = None
         tested: selftest.SelfTestReport | None = None
-        why = ""
+        why, here = "", True
         try:
             engine = self._open(mesh, transport)
-        except (_NotUsable, OSError, MemoryError) as error:
+        except _NotUsable as error:
+            why, here = str(error), error.here
+        except (OSError, MemoryError) as error:
             why = str(error)
-        why = self._first_trouble(why)
+        why = self._first_trouble(why, here)
         wanted = all(info["self_test"] for info in self._infos)
         if engine is not None and not why and wanted and self.ranks > 1:
             tested, why, here = self._test(engine, dispatch, control)
@@ -350,6 +368,11 @@ class Connector:
     def _open(self, mesh: Mesh, transport: Transport) -> Engine:
         if transport is Transport.SHM:
             return self._open_shm()
+        if transport is Transport.VERBS:
+            return self._open_verbs(mesh)
+        return self._open_sockets(mesh, transport)
+
+    def _open_sockets(self, mesh: Mesh, transport: Transport) -> Engine:
         sockets, failures = mesh.connect(self._where, f"data-{transport}", self._pair_deadline())
         if failures:
             close_all(sockets)
@@ -360,27 +383,34 @@ class Connector:
         engine.set_waiting(*self._waiting(looks=200))
         return engine
 
-    def _open_verbs(self) -> Engine:
+    def _open_verbs(self, mesh: Mesh) -> Engine:
         engine: VerbsEngine | None = None
         trouble, mine = "", []
         try:
-            rails = roce.find_rails(self.options.rails, self.options.address)
-            engine = VerbsEngine(self.rank, self.ranks, rails, VERBS_SLOT_BYTES, VERBS_LIBRARY)
+            engine = VerbsEngine(self.rank, self._routes(), VERBS_SLOT_BYTES, VERBS_LIBRARY)
             mine = engine.addresses()
-        except (OSError, roce.NoRail) as error:
+        except (OSError, MemoryError) as error:
             trouble = str(error)
-        everybody = self._exchange([trouble, mine])  # also by a rank that failed: the others wait for it
-        bad = next((rank for rank, answer in enumerate(everybody) if answer[0]), None)
         try:
-            if engine is None or bad is not None:
-                raise _NotUsable(trouble or f"rank {bad} could not open its device")
-            engine.join([answer[1][self.rank] for answer in everybody])
-        except (OSError, _NotUsable):
+            everybody = self._exchange([trouble, mine])  # also by a rank that failed: the others wait for it
+            if engine is not None and not any(answer[0] for answer in everybody):
+                try:
+                    engine.join([answer[1][self.rank] for answer in everybody])
+                except OSError as error:
+                    trouble = str(error)
+            # Only when all have joined may anybody send, or go on to connections that all must make.
+            bad = [rank for rank, answer in enumerate(self._exchange(trouble)) if answer]
+            if engine is None or bad:
+                raise _NotUsable(trouble or f"rank {bad[0]} could not open its devices", here=bool(trouble))
+            engine.set_waiting(*self._waiting(looks=2000))
+            if not self._ring:
+                return engine
+            self._notes.append("RDMA carries what runs around the ring; calls to ranks further away go over TCP")
+            return NeighbourEngine(engine, self._open_sockets(mesh, Transport.TCP))
+        except BaseException:
             if engine is not None:
                 engine.close()
             raise
-        engine.set_waiting(*self._waiting(looks=2000))
-        return engine
 
     def _open_shm(self) -> Engine:
         nonce, fd, trouble = secrets.token_bytes(32), -1, ""

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from stellwerk.collectives import native_library as native
 from stellwerk.collectives.algorithms import build
 from stellwerk.collectives.kinds import Algorithm, DataType, Operation, ReduceOp, Transport
-from stellwerk.collectives.roce import PORT, Rail
+from stellwerk.collectives.roce import PORT, Routes
 from stellwerk.collectives.writing import Call
 
 DONE = native.OK
@@ -223,18 +223,20 @@ class VerbsEngine(NativeEngine):
 
     transport = Transport.VERBS
 
-    def __init__(self, rank: int, ranks: int, rails: Sequence[Rail], slot_bytes: int, library: str) -> None:
-        wanted = (native.CVerbsRail * len(rails))()
-        for place, rail in zip(wanted, rails, strict=True):
-            place.device, place.port, place.gid_index = rail.device.encode(), PORT, rail.gid_index
+    def __init__(self, rank: int, routes: Routes, slot_bytes: int, library: str) -> None:
+        self._ranks, self._rails = len(routes.by_peer), routes.rails
+        ports = (native.CVerbsPort * len(routes.ports))()
+        for place, rail in zip(ports, routes.ports, strict=True):
+            place.device, place.number, place.gid_index = rail.device.encode(), PORT, rail.gid_index
+        nowhere = (native.NO_PORT,) * routes.rails
+        ways = bytes(way for peer in routes.by_peer for way in peer or nowhere)
         why = ctypes.create_string_buffer(200)
         pointer = native.load().sw_open_verbs(
-            rank, ranks, wanted, len(rails), slot_bytes, library.encode() or None, why
+            rank, self._ranks, ports, len(ports), ways, self._rails, slot_bytes, library.encode() or None, why
         )
         if not pointer:
             raise OSError(why.value.decode(errors="replace"))
         super().__init__(rank, pointer)
-        self._ranks, self._rails = ranks, len(rails)
 
     def addresses(self) -> list[str]:
         """What each peer must know to join, one text per rank."""

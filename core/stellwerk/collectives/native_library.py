@@ -16,8 +16,9 @@ from stellwerk.collectives.kinds import DataType
 from stellwerk.collectives.native import compile as native_build
 from stellwerk.collectives.schedule import Operand, Schedule
 
-ABI = 1
+ABI = 2
 RANKS_MAX = 32
+NO_PORT = 255
 
 OK = 0
 AGAIN = 1
@@ -132,12 +133,12 @@ class CShmConfig(ctypes.Structure):
     _fields_ = (("base", ctypes.c_void_p), ("ring_bytes", ctypes.c_uint64), ("link", CLink))
 
 
-class CVerbsRail(ctypes.Structure):
-    """`struct sw_verbs_rail`."""
+class CVerbsPort(ctypes.Structure):
+    """`struct sw_verbs_port`."""
 
     _fields_ = (
         ("device", ctypes.c_char_p),
-        ("port", ctypes.c_uint8),
+        ("number", ctypes.c_uint8),
         ("gid_index", ctypes.c_uint8),
         ("pad", ctypes.c_uint8 * 6),
     )
@@ -240,7 +241,7 @@ def _declare(library: ctypes.CDLL) -> None:
         "sw_shm_bytes": (u64, [i32, u64]),
         "sw_open_tcp": (pointer, [i32, i32, ctypes.POINTER(CTcpConfig)]),
         "sw_open_shm": (pointer, [i32, i32, ctypes.POINTER(CShmConfig)]),
-        "sw_open_verbs": (pointer, [i32, i32, pointer, i32, u64, ctypes.c_char_p, ctypes.c_char_p]),
+        "sw_open_verbs": (pointer, [i32, i32, pointer, i32, pointer, i32, u64, ctypes.c_char_p, ctypes.c_char_p]),
         "sw_verbs_addresses": (i32, [pointer, pointer]),
         "sw_verbs_join": (i32, [pointer, pointer]),
         "sw_execute": (i32, [pointer, pointer, pointer, pointer, u64]),

@@ -10,9 +10,11 @@
 
 #include <stdint.h>
 
-#define SW_ABI 1
+#define SW_ABI 2
 #define SW_MAX_RANKS 32
 #define SW_MAX_RAILS 4
+#define SW_MAX_PORTS 16
+#define SW_NO_PORT 255
 #define SW_TEXT 200
 
 #if defined(__GNUC__)
@@ -119,9 +121,10 @@ struct sw_shm_config {
     struct sw_link link;
 };
 
-struct sw_verbs_rail {
+/* One way into the fabric: a port of an RDMA device, and the GID that is used on it. */
+struct sw_verbs_port {
     const char *device;
-    uint8_t port;
+    uint8_t number;
     uint8_t gid_index;
     uint8_t pad[6];
 };
@@ -148,9 +151,10 @@ SW_API struct sw_comm *sw_open_tcp(int rank, int ranks, const struct sw_tcp_conf
 SW_API struct sw_comm *sw_open_shm(int rank, int ranks, const struct sw_shm_config *config);
 
 /* verbs opens in two halves: make the queue pairs and learn the own addresses (ranks * rails of them, peer-major),
- * exchange, then join. Returns NULL with the reason in `why`. */
-SW_API struct sw_comm *sw_open_verbs(
-    int rank, int ranks, const struct sw_verbs_rail *rails, int rail_count, uint64_t slot_bytes, const char *library, char why[SW_TEXT]);
+ * exchange, then join. `routes[peer * rails + rail]` is the index of the port by which a peer is reached; SW_NO_PORT on
+ * all rails of a peer: not reached, and nothing can be sent to it. Returns NULL with the reason in `why`. */
+SW_API struct sw_comm *sw_open_verbs(int rank, int ranks, const struct sw_verbs_port *ports, int port_count, const uint8_t *routes,
+    int rails, uint64_t slot_bytes, const char *library, char why[SW_TEXT]);
 SW_API int sw_verbs_addresses(struct sw_comm *comm, struct sw_verbs_address *out);
 SW_API int sw_verbs_join(struct sw_comm *comm, const struct sw_verbs_address *peers);
 

@@ -1,4 +1,5 @@
 /* Messages by RDMA WRITE between reliable-connected queue pairs, one per peer and rail (a rail is one half of a port).
+ * Each pair has a port of its own: on a switch all peers are behind the same one, on a ring each neighbour behind another.
  *
  * Every rank registers one region: slots that peers write messages into, flags that say which message a slot holds,
  * counters by which peers say how many messages they are done with, and slots from which the own messages are sent.
@@ -23,9 +24,9 @@
 
 #ifndef HAVE_VERBS
 
-struct sw_comm *sw_open_verbs(
-    int rank, int ranks, const struct sw_verbs_rail *rails, int rail_count, uint64_t slot_bytes, const char *library, char why[SW_TEXT]) {
-    (void)rank, (void)ranks, (void)rails, (void)rail_count, (void)slot_bytes, (void)library;
+struct sw_comm *sw_open_verbs(int rank, int ranks, const struct sw_verbs_port *ports, int port_count, const uint8_t *routes, int rails,
+    uint64_t slot_bytes, const char *library, char why[SW_TEXT]) {
+    (void)rank, (void)ranks, (void)ports, (void)port_count, (void)routes, (void)rails, (void)slot_bytes, (void)library;
     snprintf(why, SW_TEXT, "this library was built without the headers of libibverbs");
     return NULL;
 }
@@ -48,7 +49,7 @@ int sw_verbs_join(struct sw_comm *comm, const struct sw_verbs_address *peers) {
 #undef ibv_get_device_list
 
 #define SLOTS 4 /* messages per ordered pair that may be unread */
-#define STAGES 16 /* own messages that may be under way */
+#define SPARE 8
 #define LINE 64
 #define SPLIT 16384 /* smaller messages take one rail: a second flag would cost more than it brings */
 #define DEPTH 128 /* work requests per queue pair */
@@ -72,24 +73,27 @@ struct library {
     int (*modify_qp)(struct ibv_qp *, struct ibv_qp_attr *, int);
     int (*query_port)(struct ibv_context *, uint8_t, struct ibv_port_attr *);
     int (*query_gid)(struct ibv_context *, uint8_t, int, union ibv_gid *);
+    const char *(*wc_status_str)(enum ibv_wc_status);
 };
 
-struct pair {
-    struct ibv_qp *qp;
-    uint32_t psn;
-    uint32_t outstanding; /* work requests posted and not reaped */
-    struct sw_verbs_address peer;
-};
-
-struct rail {
+struct port {
+    char device[64];
     struct ibv_context *context;
     struct ibv_pd *pd;
     struct ibv_mr *mr;
     struct ibv_cq *cq;
     union ibv_gid gid;
-    struct ibv_port_attr port;
-    uint8_t port_number, gid_index;
-    struct pair pairs[SW_MAX_RANKS];
+    struct ibv_port_attr attributes;
+    uint8_t number, gid_index;
+};
+
+struct pair {
+    struct port *port; /* NULL: this peer is not reached */
+    struct ibv_qp *qp;
+    uint32_t psn;
+    uint32_t outstanding; /* work requests posted and not reaped */
+    enum ibv_wc_status broken; /* a counter could not be written: nothing comes from this peer any more */
+    struct sw_verbs_address peer;
 };
 
 /* The four bytes that a peer writes; a line each, so that no two writers share one. */
@@ -104,8 +108,9 @@ struct stage {
 
 struct verbs {
     struct library api;
-    int rails;
-    struct rail rail[SW_MAX_RAILS];
+    int rails, port_count;
+    struct port ports[SW_MAX_PORTS];
+    struct pair pairs[SW_MAX_RANKS][SW_MAX_RAILS];
     unsigned char *region;
     uint64_t region_bytes, slot_bytes, stride; /* stride: header and payload of a slot */
     uint32_t posted[SW_MAX_RANKS]; /* messages sent to each peer */
@@ -113,7 +118,8 @@ struct verbs {
     uint32_t expected[SW_MAX_RANKS];
     uint64_t expected_len[SW_MAX_RANKS][SLOTS];
     uint32_t staged;
-    struct stage stages[STAGES];
+    uint32_t stage_count; /* own messages that may be under way: to every peer another one, and some to spare */
+    struct stage stages[SW_MAX_RANKS + SPARE];
 };
 
 static struct verbs *verbs_of(struct sw_comm *comm) { return comm->state; }
@@ -166,6 +172,7 @@ static bool load_library(struct library *api, const char *name, char why[SW_TEXT
         {"ibv_modify_qp", &api->modify_qp},
         {"ibv_query_port", &api->query_port},
         {"ibv_query_gid", &api->query_gid},
+        {"ibv_wc_status_str", &api->wc_status_str},
     };
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
         void *symbol = dlsym(api->handle, wanted[i].name);
@@ -193,70 +200,94 @@ static bool refused(char why[SW_TEXT], const char *device, const char *what) {
     return false;
 }
 
-static bool open_rail(struct sw_comm *comm, int index, const struct sw_verbs_rail *wanted, char why[SW_TEXT]) {
+static bool open_port(struct sw_comm *comm, struct port *port, const struct sw_verbs_port *wanted, char why[SW_TEXT]) {
     struct verbs *v = verbs_of(comm);
     const struct library *api = &v->api;
-    struct rail *rail = &v->rail[index];
-    rail->port_number = wanted->port;
-    rail->gid_index = wanted->gid_index;
-    rail->context = open_device(api, wanted->device);
-    if (!rail->context) {
-        snprintf(why, SW_TEXT, "RDMA device %s not found", wanted->device);
+    const char *device = port->device;
+    snprintf(port->device, sizeof port->device, "%s", wanted->device);
+    port->number = wanted->number;
+    port->gid_index = wanted->gid_index;
+    port->context = open_device(api, device);
+    if (!port->context) {
+        snprintf(why, SW_TEXT, "RDMA device %s not found", device);
         return false;
     }
-    if (api->query_port(rail->context, rail->port_number, &rail->port)) return refused(why, wanted->device, "its port cannot be read");
-    if (rail->port.state != IBV_PORT_ACTIVE) {
-        snprintf(why, SW_TEXT, "RDMA device %s: port %d is not active (is the cable in?)", wanted->device, wanted->port);
+    if (api->query_port(port->context, port->number, &port->attributes)) return refused(why, device, "its port cannot be read");
+    if (port->attributes.state != IBV_PORT_ACTIVE) {
+        snprintf(why, SW_TEXT, "RDMA device %s: port %d is not active (is the cable in?)", device, port->number);
         return false;
     }
-    if (api->query_gid(rail->context, rail->port_number, rail->gid_index, &rail->gid)) return refused(why, wanted->device, "its GID cannot be read");
-    rail->pd = api->alloc_pd(rail->context);
-    if (!rail->pd) return refused(why, wanted->device, "no protection domain");
-    rail->mr = api->reg_mr(rail->pd, v->region, v->region_bytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-    if (!rail->mr) return refused(why, wanted->device, "memory cannot be registered (raise the limit of locked memory)");
-    rail->cq = api->create_cq(rail->context, DEPTH * comm->ranks, NULL, NULL, 0);
-    if (!rail->cq) return refused(why, wanted->device, "no completion queue");
-    for (int peer = 0; peer < comm->ranks; peer++) {
-        if (peer == comm->rank) continue;
-        struct ibv_qp_init_attr attributes = {
-            .send_cq = rail->cq,
-            .recv_cq = rail->cq,
-            .qp_type = IBV_QPT_RC,
-            .cap = {.max_send_wr = DEPTH, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = sizeof(uint32_t)},
-        };
-        struct pair *pair = &rail->pairs[peer];
-        pair->qp = api->create_qp(rail->pd, &attributes);
-        if (!pair->qp) return refused(why, wanted->device, "no queue pair");
-        pair->psn = (uint32_t)(sw_clock_ns() ^ (uint64_t)peer * 7919) & 0xffffff;
-        struct ibv_qp_attr init = {.qp_state = IBV_QPS_INIT, .port_num = rail->port_number, .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
-        if (api->modify_qp(pair->qp, &init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS))
-            return refused(why, wanted->device, "the queue pair refuses INIT");
-    }
+    if (api->query_gid(port->context, port->number, port->gid_index, &port->gid)) return refused(why, device, "its GID cannot be read");
+    port->pd = api->alloc_pd(port->context);
+    if (!port->pd) return refused(why, device, "no protection domain");
+    port->mr = api->reg_mr(port->pd, v->region, v->region_bytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    if (!port->mr) return refused(why, device, "memory cannot be registered (raise the limit of locked memory)");
+    port->cq = api->create_cq(port->context, DEPTH * comm->ranks, NULL, NULL, 0);
+    if (!port->cq) return refused(why, device, "no completion queue");
+    return true;
+}
+
+static bool open_pair(struct sw_comm *comm, struct pair *pair, struct port *port, int peer, char why[SW_TEXT]) {
+    const struct library *api = &verbs_of(comm)->api;
+    struct ibv_qp_init_attr attributes = {
+        .send_cq = port->cq,
+        .recv_cq = port->cq,
+        .qp_type = IBV_QPT_RC,
+        .cap = {.max_send_wr = DEPTH, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = sizeof(uint32_t)},
+    };
+    pair->port = port;
+    pair->qp = api->create_qp(port->pd, &attributes);
+    if (!pair->qp) return refused(why, port->device, "no queue pair");
+    pair->psn = (uint32_t)(sw_clock_ns() ^ (uint64_t)peer * 7919) & 0xffffff;
+    struct ibv_qp_attr init = {.qp_state = IBV_QPS_INIT, .port_num = port->number, .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
+    if (api->modify_qp(pair->qp, &init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS))
+        return refused(why, port->device, "the queue pair refuses INIT");
+    return true;
+}
+
+static bool open_pairs(struct sw_comm *comm, const uint8_t *routes, char why[SW_TEXT]) {
+    struct verbs *v = verbs_of(comm);
+    for (int peer = 0; peer < comm->ranks; peer++)
+        for (int r = 0; r < v->rails; r++) {
+            uint8_t way = routes[peer * v->rails + r];
+            if (peer == comm->rank || way == SW_NO_PORT) continue;
+            if (way >= v->port_count) {
+                snprintf(why, SW_TEXT, "rank %d is behind port %d of %d", peer, way, v->port_count);
+                return false;
+            }
+            if (!open_pair(comm, &v->pairs[peer][r], &v->ports[way], peer, why)) return false;
+        }
     return true;
 }
 
 static const struct sw_transport verbs_transport;
 
-struct sw_comm *sw_open_verbs(
-    int rank, int ranks, const struct sw_verbs_rail *rails, int rail_count, uint64_t slot_bytes, const char *library, char why[SW_TEXT]) {
-    struct sw_comm *comm = rail_count >= 1 && rail_count <= SW_MAX_RAILS ? sw_comm_new(rank, ranks, &verbs_transport, NULL) : NULL;
+struct sw_comm *sw_open_verbs(int rank, int ranks, const struct sw_verbs_port *ports, int port_count, const uint8_t *routes, int rails,
+    uint64_t slot_bytes, const char *library, char why[SW_TEXT]) {
+    bool fits = rails >= 1 && rails <= SW_MAX_RAILS && port_count >= 1 && port_count <= SW_MAX_PORTS;
+    struct sw_comm *comm = fits ? sw_comm_new(rank, ranks, &verbs_transport, NULL) : NULL;
     struct verbs *v = comm ? calloc(1, sizeof *v) : NULL;
     if (!v) {
-        snprintf(why, SW_TEXT, "no memory, or %d rails", rail_count);
+        snprintf(why, SW_TEXT, "no memory, or %d rails over %d ports", rails, port_count);
         if (comm) sw_comm_free(comm);
         return NULL;
     }
     comm->state = v;
-    v->rails = rail_count;
+    v->rails = rails;
     v->slot_bytes = slot_bytes;
+    v->stage_count = (uint32_t)ranks + SPARE;
     v->stride = (sizeof(struct sw_header) + slot_bytes + LINE - 1) / LINE * LINE;
-    v->region_bytes = (stage_at(comm, v, STAGES) + 4095) / 4096 * 4096;
+    v->region_bytes = (stage_at(comm, v, v->stage_count) + 4095) / 4096 * 4096;
     void *region = mmap(NULL, v->region_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     v->region = region == MAP_FAILED ? NULL : region;
     bool good = v->region != NULL;
     if (!good) snprintf(why, SW_TEXT, "no memory for %llu bytes", (unsigned long long)v->region_bytes);
     good = good && load_library(&v->api, library, why);
-    for (int i = 0; good && i < rail_count; i++) good = open_rail(comm, i, &rails[i], why);
+    while (good && v->port_count < port_count) {
+        int next = v->port_count++; /* counted before it is open: what was opened of it must be closed */
+        good = open_port(comm, &v->ports[next], &ports[next], why);
+    }
+    good = good && open_pairs(comm, routes, why);
     if (good) return comm;
     sw_close(comm);
     return NULL;
@@ -264,49 +295,55 @@ struct sw_comm *sw_open_verbs(
 
 int sw_verbs_addresses(struct sw_comm *comm, struct sw_verbs_address *out) {
     struct verbs *v = verbs_of(comm);
+    memset(out, 0, sizeof *out * (size_t)comm->ranks * (size_t)v->rails);
     for (int peer = 0; peer < comm->ranks; peer++)
         for (int r = 0; r < v->rails; r++) {
-            const struct rail *rail = &v->rail[r];
-            const struct pair *pair = &rail->pairs[peer];
+            const struct pair *pair = &v->pairs[peer][r];
+            const struct port *port = pair->port;
+            if (!port) continue;
             struct sw_verbs_address *address = &out[peer * v->rails + r];
-            memset(address, 0, sizeof *address);
-            if (peer == comm->rank) continue;
-            memcpy(address->gid, &rail->gid, sizeof address->gid);
+            memcpy(address->gid, &port->gid, sizeof address->gid);
             address->base = (uint64_t)(uintptr_t)v->region;
-            address->key = rail->mr->rkey;
+            address->key = port->mr->rkey;
             address->qpn = pair->qp->qp_num;
             address->psn = pair->psn;
-            address->mtu = rail->port.active_mtu;
-            address->lid = rail->port.lid;
+            address->mtu = (uint32_t)port->attributes.active_mtu;
+            address->lid = port->attributes.lid;
         }
     return SW_OK;
 }
 
+/* From INIT over RTR to RTS, with the smaller of the two MTUs. */
 static int join_pair(struct sw_comm *comm, int peer, int r, const struct sw_verbs_address *address) {
     struct verbs *v = verbs_of(comm);
-    struct rail *rail = &v->rail[r];
-    struct pair *pair = &rail->pairs[peer];
+    struct pair *pair = &v->pairs[peer][r];
+    const struct port *port = pair->port;
+    if (!port) return SW_OK;
+    if (!address->base) return sw_fail(comm, SW_IO, peer, 0, "rank %d does not take rank %d for a neighbour", peer, comm->rank);
     pair->peer = *address;
+    enum ibv_mtu mtu = port->attributes.active_mtu;
     struct ibv_qp_attr ready = {
         .qp_state = IBV_QPS_RTR,
-        .path_mtu = address->mtu < (uint32_t)rail->port.active_mtu ? (enum ibv_mtu)address->mtu : rail->port.active_mtu,
+        .path_mtu = address->mtu < (uint32_t)mtu ? (enum ibv_mtu)address->mtu : mtu,
         .dest_qp_num = address->qpn,
         .rq_psn = address->psn,
         .max_dest_rd_atomic = 1,
         .min_rnr_timer = 12, /* 0 would mean 655 ms */
-        .ah_attr = {.is_global = 1, .dlid = address->lid, .port_num = rail->port_number},
+        .ah_attr = {.is_global = 1, .dlid = address->lid, .port_num = port->number},
     };
-    ready.ah_attr.grh.sgid_index = rail->gid_index;
+    ready.ah_attr.grh.sgid_index = port->gid_index;
     ready.ah_attr.grh.hop_limit = 64;
     memcpy(&ready.ah_attr.grh.dgid, address->gid, sizeof address->gid);
     int error = v->api.modify_qp(pair->qp, &ready,
         IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
-    if (error) return sw_fail(comm, SW_IO, peer, error, "rail %d cannot reach rank %d (wrong cable, subnet or GID?): %s", r, peer, strerror(error));
+    if (error)
+        return sw_fail(comm, SW_IO, peer, error, "rank %d cannot be reached over rail %d (%s): wrong cable, subnet or GID? %s", peer, r,
+            port->device, strerror(error));
     /* 4.096 us * 2^14 = 67 ms per try, 7 tries: a dead peer is noticed in half a second */
     struct ibv_qp_attr send = {.qp_state = IBV_QPS_RTS, .sq_psn = pair->psn, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 1};
     error = v->api.modify_qp(pair->qp, &send,
         IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
-    if (error) return sw_fail(comm, SW_IO, peer, error, "rail %d to rank %d refuses RTS: %s", r, peer, strerror(error));
+    if (error) return sw_fail(comm, SW_IO, peer, error, "rail %d (%s) to rank %d refuses RTS: %s", r, port->device, peer, strerror(error));
     return SW_OK;
 }
 
@@ -323,40 +360,64 @@ int sw_verbs_join(struct sw_comm *comm, const struct sw_verbs_address *peers) {
 /* ---- work requests ----------------------------------------------------------------------------------------------- */
 
 /* A completion says whose it is and how many requests it stands for: only the last of a chain is signalled. */
+#define MESSAGE 2 /* data and flag */
+#define COUNTER 1
+
 static uint64_t tag(int peer, int rail, uint32_t requests) { return (uint64_t)peer | (uint64_t)rail << 8 | (uint64_t)requests << 16; }
+
+static int broke(struct sw_comm *comm, int peer, int r, enum ibv_wc_status status) {
+    const struct verbs *v = verbs_of(comm);
+    return sw_fail(comm, SW_CLOSED, peer, 0, "its queue pair on rail %d (%s) broke: %s", r, v->pairs[peer][r].port->device,
+        v->api.wc_status_str(status));
+}
+
+static int complete(struct sw_comm *comm, const struct ibv_wc *done) {
+    int peer = (int)(done->wr_id & 0xff), r = (int)(done->wr_id >> 8 & 0xff);
+    uint32_t requests = (uint32_t)(done->wr_id >> 16);
+    struct pair *pair = &verbs_of(comm)->pairs[peer][r];
+    if (done->status != IBV_WC_SUCCESS) {
+        /* A peer that has ended its last call may be gone before we have told it that we are done with its messages.
+         * That alone harms nobody; that it is gone is said when something is expected from it. */
+        if (requests != COUNTER) return broke(comm, peer, r, done->status);
+        if (!pair->broken) pair->broken = done->status;
+    }
+    pair->outstanding -= requests;
+    return SW_OK;
+}
 
 static int reap(struct sw_comm *comm) {
     struct verbs *v = verbs_of(comm);
-    for (int r = 0; r < v->rails; r++) {
+    for (int p = 0; p < v->port_count; p++) {
+        const struct port *port = &v->ports[p];
         struct ibv_wc done[16];
         int count;
-        while ((count = v->rail[r].context->ops.poll_cq(v->rail[r].cq, 16, done)) > 0)
+        while ((count = port->context->ops.poll_cq(port->cq, 16, done)) > 0)
             for (int i = 0; i < count; i++) {
-                int peer = (int)(done[i].wr_id & 0xff), rail = (int)(done[i].wr_id >> 8 & 0xff);
-                if (done[i].status != IBV_WC_SUCCESS)
-                    return sw_fail(comm, SW_CLOSED, peer, 0, "its queue pair on rail %d broke (completion status %d)", rail, done[i].status);
-                v->rail[rail].pairs[peer].outstanding -= (uint32_t)(done[i].wr_id >> 16);
+                int status = complete(comm, &done[i]);
+                if (status != SW_OK) return status;
             }
-        if (count < 0) return sw_fail(comm, SW_IO, -1, errno, "the completion queue of rail %d cannot be read", r);
+        if (count < 0) return sw_fail(comm, SW_IO, -1, errno, "the completion queue of %s cannot be read", port->device);
     }
     return SW_OK;
 }
 
 static int post(struct sw_comm *comm, int peer, int r, struct ibv_send_wr *first, uint32_t requests) {
-    struct pair *pair = &verbs_of(comm)->rail[r].pairs[peer];
+    struct pair *pair = &verbs_of(comm)->pairs[peer][r];
     struct ibv_send_wr *bad = NULL;
     int error = pair->qp->context->ops.post_send(pair->qp, first, &bad);
-    if (error) return sw_fail(comm, SW_CLOSED, peer, error, "its queue pair on rail %d takes nothing: %s", r, strerror(error));
+    if (error)
+        return sw_fail(comm, SW_CLOSED, peer, error, "its queue pair on rail %d (%s) takes nothing: %s", r, pair->port->device, strerror(error));
     pair->outstanding += requests;
     return SW_OK;
 }
 
 /* Write four bytes into a word of the peer's region, behind `data` if there is some. */
 static int write_word(struct sw_comm *comm, int peer, int r, uint64_t offset, uint32_t value, struct ibv_send_wr *data) {
-    struct pair *pair = &verbs_of(comm)->rail[r].pairs[peer];
+    struct pair *pair = &verbs_of(comm)->pairs[peer][r];
+    uint32_t requests = data ? MESSAGE : COUNTER;
     struct ibv_sge bytes = {.addr = (uint64_t)(uintptr_t)&value, .length = sizeof value}; /* inline: read before post returns */
     struct ibv_send_wr flag = {
-        .wr_id = tag(peer, r, data ? 2 : 1),
+        .wr_id = tag(peer, r, requests),
         .sg_list = &bytes,
         .num_sge = 1,
         .opcode = IBV_WR_RDMA_WRITE,
@@ -364,7 +425,7 @@ static int write_word(struct sw_comm *comm, int peer, int r, uint64_t offset, ui
         .wr.rdma = {.remote_addr = pair->peer.base + offset, .rkey = pair->peer.key},
     };
     if (data) data->next = &flag;
-    return post(comm, peer, r, data ? data : &flag, data ? 2 : 1);
+    return post(comm, peer, r, data ? data : &flag, requests);
 }
 
 /* Bytes of a slot (header included) that a rail carries. Both sides compute it from the length alone. */
@@ -386,12 +447,11 @@ static int send_to(struct sw_comm *comm, int peer, uint32_t stage, uint64_t len)
         uint64_t start, size;
         stripe(v, len, r, &start, &size);
         if (!size) continue;
-        struct rail *rail = &v->rail[r];
-        struct pair *pair = &rail->pairs[peer];
+        const struct pair *pair = &v->pairs[peer][r];
         struct ibv_sge bytes = {
-            .addr = (uint64_t)(uintptr_t)(v->region + stage_at(comm, v, stage) + start), .length = (uint32_t)size, .lkey = rail->mr->lkey};
+            .addr = (uint64_t)(uintptr_t)(v->region + stage_at(comm, v, stage) + start), .length = (uint32_t)size, .lkey = pair->port->mr->lkey};
         struct ibv_send_wr data = {
-            .wr_id = tag(peer, r, 0),
+            .wr_id = tag(peer, r, MESSAGE), /* only seen if it fails */
             .sg_list = &bytes,
             .num_sge = 1,
             .opcode = IBV_WR_RDMA_WRITE,
@@ -414,21 +474,35 @@ static bool is_read(struct sw_comm *comm, int peer, uint32_t index) {
 
 static bool has_room(struct sw_comm *comm, uint32_t mask, const struct stage *stage) {
     struct verbs *v = verbs_of(comm);
-    for (uint32_t rest = stage->mask; rest; rest &= rest - 1)
-        if (!is_read(comm, __builtin_ctz(rest), stage->index[__builtin_ctz(rest)])) return false;
+    for (uint32_t rest = stage->mask; rest; rest &= rest - 1) {
+        int peer = __builtin_ctz(rest);
+        if (!v->pairs[peer][0].broken && !is_read(comm, peer, stage->index[peer])) return false;
+    }
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         int peer = __builtin_ctz(rest);
         if (v->posted[peer] >= SLOTS && !is_read(comm, peer, v->posted[peer] - SLOTS + 1)) return false;
         for (int r = 0; r < v->rails; r++)
-            if (v->rail[r].pairs[peer].outstanding > DEPTH - 4) return false;
+            if (v->pairs[peer][r].outstanding > DEPTH - 4) return false;
     }
     return true;
+}
+
+static int check_reachable(struct sw_comm *comm, uint32_t mask) {
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        int peer = __builtin_ctz(rest);
+        const struct pair *pair = &verbs_of(comm)->pairs[peer][0];
+        if (!pair->port) return sw_fail(comm, SW_ARGUMENT, peer, 0, "rank %d is no neighbour of rank %d: no device reaches it", peer, comm->rank);
+        if (pair->broken) return broke(comm, peer, 0, pair->broken);
+    }
+    return SW_OK;
 }
 
 static int verbs_send(struct sw_comm *comm, uint32_t mask, const void *src, uint64_t len) {
     struct verbs *v = verbs_of(comm);
     if (len > v->slot_bytes) return sw_fail(comm, SW_ARGUMENT, -1, 0, "a message of %llu bytes exceeds a slot", (unsigned long long)len);
-    uint32_t stage = v->staged % STAGES;
+    int reachable = check_reachable(comm, mask);
+    if (reachable != SW_OK) return reachable;
+    uint32_t stage = v->staged % v->stage_count;
     if (!has_room(comm, mask, &v->stages[stage])) {
         int status = reap(comm);
         return status == SW_OK ? SW_AGAIN : status;
@@ -452,6 +526,7 @@ static int verbs_send(struct sw_comm *comm, uint32_t mask, const void *src, uint
 static int verbs_recv(struct sw_comm *comm, int peer, void *dst, uint64_t len) {
     struct verbs *v = verbs_of(comm);
     (void)dst; /* messages are read where they arrive */
+    if (!v->pairs[peer][0].port) return check_reachable(comm, 1u << peer);
     if (v->expected[peer] - v->taken[peer] == SLOTS) return sw_fail(comm, SW_ARGUMENT, peer, 0, "too many messages expected at once");
     v->expected_len[peer][v->expected[peer]++ % SLOTS] = len;
     return SW_OK;
@@ -464,7 +539,10 @@ static int verbs_arrived(struct sw_comm *comm, int peer, const void **data) {
     const unsigned char *place = v->region + slot_at(comm, v, peer, slot);
     /* The header is on rail 0. It is checked before the other rails are waited for: a message of another length is
      * striped in another way, and its flags might never come. */
-    if (atomic_load_explicit(&word(v, flag_at(v, peer, 0, slot))->value, memory_order_acquire) != index) return SW_AGAIN;
+    if (atomic_load_explicit(&word(v, flag_at(v, peer, 0, slot))->value, memory_order_acquire) != index) {
+        const struct pair *pair = &v->pairs[peer][0];
+        return pair->broken ? broke(comm, peer, 0, pair->broken) : SW_AGAIN;
+    }
     struct sw_header header;
     memcpy(&header, place, sizeof header);
     int status = sw_check_header(comm, peer, &header, len);
@@ -480,12 +558,13 @@ static int verbs_arrived(struct sw_comm *comm, int peer, const void **data) {
 
 static int verbs_release(struct sw_comm *comm, int peer) {
     struct verbs *v = verbs_of(comm);
-    if (v->rail[0].pairs[peer].outstanding > DEPTH - 4) {
+    const struct pair *pair = &v->pairs[peer][0];
+    if (pair->outstanding > DEPTH - 4) {
         int status = reap(comm);
         if (status != SW_OK) return status;
-        if (v->rail[0].pairs[peer].outstanding > DEPTH - 4) return SW_AGAIN;
+        if (pair->outstanding > DEPTH - 4) return SW_AGAIN;
     }
-    int status = write_word(comm, peer, 0, done_at(comm, v, comm->rank), v->taken[peer] + 1, NULL);
+    int status = pair->broken ? SW_OK : write_word(comm, peer, 0, done_at(comm, v, comm->rank), v->taken[peer] + 1, NULL);
     if (status == SW_OK) v->taken[peer]++;
     return status;
 }
@@ -514,23 +593,26 @@ static void drain(struct sw_comm *comm) {
     for (bool busy = true; busy && !comm->failed && sw_clock_ns() < give_up_ns;) {
         busy = false;
         if (reap(comm) != SW_OK) return;
-        for (int r = 0; r < v->rails; r++)
-            for (int p = 0; p < comm->ranks; p++) busy = busy || v->rail[r].pairs[p].outstanding > 0;
+        for (int p = 0; p < comm->ranks; p++)
+            for (int r = 0; r < v->rails; r++) busy = busy || v->pairs[p][r].outstanding > 0;
         if (busy) verbs_sleep(comm, NAP_NS);
     }
 }
 
 static void verbs_close(struct sw_comm *comm) {
     struct verbs *v = verbs_of(comm);
-    if (v->rails && v->rail[v->rails - 1].cq) drain(comm);
-    for (int r = 0; r < v->rails; r++) {
-        struct rail *rail = &v->rail[r];
-        for (int p = 0; p < comm->ranks; p++)
-            if (rail->pairs[p].qp) v->api.destroy_qp(rail->pairs[p].qp);
-        if (rail->cq) v->api.destroy_cq(rail->cq);
-        if (rail->mr) v->api.dereg_mr(rail->mr);
-        if (rail->pd) v->api.dealloc_pd(rail->pd);
-        if (rail->context) v->api.close_device(rail->context);
+    bool opened = v->port_count > 0;
+    for (int p = 0; p < v->port_count; p++) opened = opened && v->ports[p].cq;
+    if (opened) drain(comm);
+    for (int p = 0; p < comm->ranks; p++)
+        for (int r = 0; r < v->rails; r++)
+            if (v->pairs[p][r].qp) v->api.destroy_qp(v->pairs[p][r].qp);
+    for (int p = 0; p < v->port_count; p++) {
+        const struct port *port = &v->ports[p];
+        if (port->cq) v->api.destroy_cq(port->cq);
+        if (port->mr) v->api.dereg_mr(port->mr);
+        if (port->pd) v->api.dealloc_pd(port->pd);
+        if (port->context) v->api.close_device(port->context);
     }
     if (v->api.handle) dlclose(v->api.handle);
     if (v->region) munmap(v->region, v->region_bytes);
