@@ -6,11 +6,13 @@ import ctypes
 import hashlib
 import os
 import platform
+import sys
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
 from importlib import resources
+from operator import add, itemgetter
 from pathlib import Path
 from typing import Protocol
 
@@ -49,14 +51,20 @@ class PythonScanner:
 
         def run(text: bytes) -> tuple[Sequence[int], float, float, float]:
             counts, buckets = scan(text, bits)
-            sums = [0.0, 0.0, 0.0]
-            for bucket in buckets:  # one by one as in C: sum() of newer Pythons would round differently
-                sums[0] += strong[bucket]
-                sums[1] += weak[bucket]
-                sums[2] += rarity[bucket]
-            return counts, sums[0], sums[1], sums[2]
+            if not buckets:
+                return counts, 0.0, 0.0, 0.0
+            if len(buckets) == 1:  # of which itemgetter makes no tuple
+                (only,) = buckets
+                return counts, 0.0 + strong[only], 0.0 + weak[only], 0.0 + rarity[only]
+            pick = itemgetter(*buckets)
+            return counts, in_order(pick(strong)), in_order(pick(weak)), in_order(pick(rarity))
 
         return run
+
+
+def in_order(values: Sequence[float]) -> float:
+    """The sum, added one by one as in C: sum() of newer Pythons rounds better, and so differently."""
+    return sum(values, 0.0) if sys.version_info < (3, 12) else reduce(add, values, 0.0)
 
 
 class _CScan(ctypes.Structure):
