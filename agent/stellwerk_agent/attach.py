@@ -19,6 +19,7 @@ from typing import Any
 
 from stellwerk import wire
 from stellwerk.model.errors import StellwerkError
+from stellwerk.model.text import say
 from stellwerk_agent import paths, selfrun
 from stellwerk_agent.options import ENVIRONMENT, Options, parse_unprivileged
 
@@ -195,7 +196,7 @@ def start_daemon(options: Options, me: selfrun.Self) -> None:
     if not in_time:
         process.kill()
     code = process.wait()
-    why = said or last_words(options.state_dir) or f"it ended with code {code}"
+    why = said or last_words(options.state_dir) or say("it ended with code {code}", code=code)
     raise StellwerkError("the agent cannot be started", why=why, remedy=start_remedy(why, options.state_dir))
 
 
@@ -203,7 +204,7 @@ def start_remedy(why: str, state_dir: Path) -> str:
     """What to do about a daemon that did not start, by its last words."""
     if any(os.strerror(number) in why for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)):
         return "see to free space in the home directory"
-    return f"try again; {state_dir / 'daemon.out'} and daemon.log beside it say more"
+    return say("try again; {path} and daemon.log beside it say more", path=state_dir / "daemon.out")
 
 
 def _open_output(state_dir: Path) -> int:

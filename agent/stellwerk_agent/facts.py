@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from stellwerk.model.facts import OWN_FILES, Gpu, NetDevice, NetplanFile, NodeFacts, Sudo
+from stellwerk.model.text import say
 from stellwerk_agent import commands
 from stellwerk_agent.options import Options
 from stellwerk_agent.probes import gpu, host, net, rdma
@@ -122,7 +123,7 @@ async def _gpus(reader: Reader) -> tuple[tuple[Gpu, ...], str | None]:
     if nvml is not None:
         return await asyncio.to_thread(nvml.gpus), None
     gpus, complaint = await gpu.smi_gpus()
-    return gpus, None if gpus else gpu.why_no_gpu(reader, complaint or "nvidia-smi shows none")
+    return gpus, None if gpus else gpu.why_no_gpu(reader, complaint or say("nvidia-smi shows none"))
 
 
 async def _with_ethtool(reader: Reader, devices: list[NetDevice]) -> list[NetDevice]:

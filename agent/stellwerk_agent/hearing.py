@@ -18,6 +18,7 @@ from typing import Any
 from stellwerk.model.errors import BadInput, StellwerkError
 from stellwerk.model.fabric import Heard, HearReport, HearState, LldpNeighbour
 from stellwerk.model.facts import NetDevice, RdmaDevice
+from stellwerk.model.text import joined, say
 from stellwerk_agent import commands, hear_ports, hearing_raw
 from stellwerk_agent.hear_frames import Said, build_payload
 from stellwerk_agent.options import Options
@@ -135,13 +136,15 @@ def judge_state(device: NetDevice, heard: bool, problems: Mapping[str, str | Non
     if any(problem is None for problem in problems.values()):
         if problems.get(hear_ports.RAW, "unused") is None:
             return HearState(device.name, "silent", "nobody answered on this wire")
-        hint = "; without root a firewall at either end may hide who is there"
-        return HearState(device.name, "silent", f"nobody answered on this wire{hint}")
+        why = "nobody answered on this wire; without root a firewall at either end may hide who is there"
+        return HearState(device.name, "silent", why)
     reasons = set(problems.values())
     if device.admin_up is False and not (raw.usable and raw.bring_up):
         if raw.bring_up:
             return HearState(
-                device.name, "needs-sudo", f"the interface is down, and bringing it up needs root: {raw.why}"
+                device.name,
+                "needs-sudo",
+                say("the interface is down, and bringing it up needs root: {why}", why=raw.why),
             )
         return HearState(device.name, "down", "the interface is switched off; it may be brought up for the test")
     if device.carrier is False or "no-carrier" in reasons:
@@ -149,9 +152,9 @@ def judge_state(device: NetDevice, heard: bool, problems: Mapping[str, str | Non
     if "down" in reasons:
         return HearState(device.name, "down", "the interface is switched off")
     words = dict.fromkeys(WORDS.get(problem, problem) for problem in problems.values() if problem is not None)
-    why = "; ".join(words)
+    why = joined(words, "; ")
     if not raw.usable:
-        return HearState(device.name, "needs-sudo", "; ".join(part for part in (why, raw.why) if part))
+        return HearState(device.name, "needs-sudo", joined([part for part in (why, raw.why) if part], "; "))
     return HearState(device.name, "failed", why or "nothing could be sent")
 
 
@@ -168,7 +171,13 @@ class Hearing:
 
     async def _hear(self, call: Call, params: Hear) -> HearReport:
         if not MIN_SECONDS <= params.seconds <= MAX_SECONDS:
-            raise BadInput(f"seconds is between {MIN_SECONDS:g} and {MAX_SECONDS:g}")
+            raise BadInput(
+                say(
+                    "seconds is between {min_seconds} and {max_seconds}",
+                    min_seconds=f"{MIN_SECONDS:g}",
+                    max_seconds=f"{MAX_SECONDS:g}",
+                )
+            )
         async with self._one_at_a_time:
             return await self._listen(call, params)
 
@@ -214,7 +223,7 @@ class Hearing:
         state = await self._sudo.state()
         if state.state in ("root", "nopasswd") or state.unlocked:
             return RawWay(True, bring_up)
-        why = "needs the sudo password" if state.state == "password" else state.why or "root cannot be had"
+        why = say("needs the sudo password") if state.state == "password" else state.why or say("root cannot be had")
         return RawWay(False, bring_up, why)
 
     async def _listen_as_user(self, heard: Round, devices: list[NetDevice], params: Hear) -> None:

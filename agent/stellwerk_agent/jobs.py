@@ -16,6 +16,7 @@ from typing import Any
 
 from stellwerk.model.errors import BadInput, StellwerkError
 from stellwerk.model.guard import JobStatus
+from stellwerk.model.text import say
 from stellwerk_agent import commands, keeper
 from stellwerk_agent.options import Options
 from stellwerk_agent.reading import clean, clean_text
@@ -103,7 +104,7 @@ class Jobs:
         directory = self._find(job_id)
         spec = _read_json(directory / "spec.json")
         if spec is None:
-            raise BadInput(f"there is no job {job_id!r} on this node")
+            raise BadInput(say("there is no job {job_id} on this node", job_id=repr(job_id)))
         base = JobStatus(
             job_id=job_id,
             name=str(spec.get("name", "")),
@@ -144,7 +145,7 @@ class Jobs:
         answer = await self._start_keeper(directory, params)
         if "error" in answer:
             shutil.rmtree(directory, ignore_errors=True)
-            raise BadInput(f"{params.argv[0]} cannot be started", why=answer["error"])
+            raise BadInput(say("{argv} cannot be started", argv=params.argv[0]), why=answer["error"])
         self._counted_at = 0.0
         return self.status(job_id)
 
@@ -199,7 +200,9 @@ class Jobs:
         if any(not name or "=" in name for name in params.env):
             raise BadInput("the name of an environment variable is empty or holds '='")
         if self.running() >= MAX_RUNNING:
-            raise BadInput(f"more than {MAX_RUNNING} jobs run on this node", remedy="stop some")
+            raise BadInput(
+                say("more than {max_running} jobs run on this node", max_running=MAX_RUNNING), remedy="stop some"
+            )
 
     async def _start_keeper(self, directory: Path, params: StartJob) -> dict[str, Any]:
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
@@ -226,7 +229,7 @@ class Jobs:
     def _find(self, job_id: str) -> Path:
         directory = self.directory / job_id
         if not _ID.match(job_id) or not directory.is_dir():
-            raise BadInput(f"there is no job {clean(job_id)!r} on this node")
+            raise BadInput(say("there is no job {job_id} on this node", job_id=repr(clean(job_id))))
         return directory
 
     def _forget_old(self) -> None:

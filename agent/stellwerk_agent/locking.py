@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 
 from stellwerk.model.errors import Busy
+from stellwerk.model.text import say
 from stellwerk_agent.reading import clean
 from stellwerk_agent.rpc import Call, Connection, Nothing, Registry
 
@@ -49,9 +50,9 @@ class NodeLock:
         holder = self.holder
         if holder is not None and self._connection is not connection:
             raise Busy(
-                f"the node is held by {holder}",
+                say("the node is held by {holder}", holder=holder),
                 why="Two desktops that change one node would undo each other's work",
-                remedy=f"finish or close Stellwerk on {holder}, or take the node over (--take-over)",
+                remedy=say("finish or close Stellwerk on {holder}, or take the node over (--take-over)", holder=holder),
             )
 
     async def _take(self, call: Call, params: Take) -> dict[str, str]:

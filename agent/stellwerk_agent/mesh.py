@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from stellwerk.model.errors import BadInput, StellwerkError
+from stellwerk.model.text import say
 from stellwerk_agent import commands, mesh_files
 from stellwerk_agent.locking import NodeLock
 from stellwerk_agent.mesh_files import Peer
@@ -80,7 +81,7 @@ class Mesh:
     async def _install(self, call: Call, params: Install) -> dict[str, Any]:
         self._lock.require(call.connection)
         if len(params.peers) > MAX_PEERS or len({peer.alias for peer in params.peers}) != len(params.peers):
-            raise BadInput(f"peers are at most {MAX_PEERS}, each with an alias of its own")
+            raise BadInput(say("peers are at most {max_peers}, each with an alias of its own", max_peers=MAX_PEERS))
         for peer in params.peers:
             mesh_files.check_peer(peer)
         # Addresses are written as told: ssh finds its own way to them, also where others are mapped.
@@ -117,10 +118,12 @@ class Mesh:
 
     def _mode_notes(self) -> list[str]:
         """What makes sshd ignore authorized_keys (StrictModes). It is the user's to change."""
-        notes = []
+        notes: list[str] = []
         for path in (Path.home(), self._ssh, self._ssh / "authorized_keys"):
             if path.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-                notes.append(f"sshd ignores the keys because others may write {path}: run chmod go-w {path}")
+                notes.append(
+                    say("sshd ignores the keys because others may write {path}: run chmod go-w {path}", path=path)
+                )
         return notes
 
     async def _verify(self, call: Call, params: Aliases) -> dict[str, Any]:
@@ -186,10 +189,10 @@ _SOME_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA
 
 
 def _cannot_write(error: OSError) -> StellwerkError:
-    where = f"{error.filename}: " if error.filename else ""
+    said = error.strerror or str(error)
     return StellwerkError(
         "the SSH files of this user cannot be changed",
-        why=f"{where}{error.strerror or error}",
+        why=say("{path}: {said}", path=error.filename, said=said) if error.filename else said,
         remedy="see to space and permissions in ~/.ssh; what was there before is untouched",
     )
 
@@ -204,7 +207,7 @@ def _read(path: Path) -> bytes:
     except OSError as error:
         raise _cannot_write(error) from None
     if len(data) > MAX_FILE_BYTES:
-        raise BadInput(f"{path} is larger than {MAX_FILE_BYTES} bytes")
+        raise BadInput(say("{path} is larger than {max_file_bytes} bytes", path=path, max_file_bytes=MAX_FILE_BYTES))
     return data
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from stellwerk.model.errors import BadInput
+from stellwerk.model.text import say
 from stellwerk_agent.reading import clean
 
 INCLUDE = (
@@ -42,17 +43,21 @@ class Peer:
 
 def check_peer(peer: Peer) -> None:
     """Raise `BadInput` for a peer whose words could mean more than a machine in an SSH file (`*`, a line break)."""
-    name = clean(peer.alias) or "a peer"
+    name = clean(peer.alias) or say("a peer")
     if not _ALIAS.match(peer.alias):
-        raise BadInput(f"{name!r} cannot be an alias", why="letters, digits, dot, dash and underscore can")
+        raise BadInput(
+            say("{name} cannot be an alias", name=repr(name)), why="letters, digits, dot, dash and underscore can"
+        )
     if not _is_host(peer.address):
-        raise BadInput(f"{clean(peer.address)!r} is no address for {name}")
+        raise BadInput(say("{address} is no address for {name}", address=repr(clean(peer.address)), name=name))
     if not 0 < peer.port < 65536:
-        raise BadInput(f"{peer.port} is no port for {name}")
+        raise BadInput(say("{port} is no port for {name}", port=peer.port, name=name))
     if not _USER.match(peer.user):
-        raise BadInput(f"{clean(peer.user)!r} is no user name for {name}")
+        raise BadInput(say("{user} is no user name for {name}", user=repr(clean(peer.user)), name=name))
     if not peer.host_keys:
-        raise BadInput(f"{name} has no host key", why="Without it nobody can tell it from another machine")
+        raise BadInput(
+            say("{name} has no host key", name=name), why="Without it nobody can tell it from another machine"
+        )
     for key in (peer.public_key, *peer.host_keys):
         key_words(key)
 

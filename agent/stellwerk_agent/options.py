@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from stellwerk.model.errors import BadInput
+from stellwerk.model.text import say
 
 ENVIRONMENT = "STELLWERK_AGENT_OPTIONS"
 MAX_MAP_BYTES = 1024 * 1024
@@ -53,7 +54,7 @@ class _Parser(argparse.ArgumentParser):
     """A parser that raises instead of ending the process."""
 
     def error(self, message: str) -> NoReturn:
-        raise BadInput(f"the agent does not understand its arguments: {message}")
+        raise BadInput(say("the agent does not understand its arguments: {message}", message=message))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,11 +69,21 @@ def from_namespace(values: argparse.Namespace) -> Options:
     """The options out of parsed arguments. Raises `BadInput` for a value that cannot be used."""
     carrier = str(values.hear_carrier)
     if carrier != "sockets" and not (carrier.startswith("unix:/") and len(carrier) > len("unix:/")):
-        raise BadInput(f"--hear-carrier is 'sockets' or 'unix:' and an absolute directory, not {carrier!r}")
+        raise BadInput(
+            say(
+                "--hear-carrier is 'sockets' or 'unix:' and an absolute directory, not {carrier}", carrier=repr(carrier)
+            )
+        )
     for name in ("root", "address_map", "state_dir"):
         path = getattr(values, name)
         if path is not None and not path.is_absolute():
-            raise BadInput(f"--{name.replace('_', '-')} must be an absolute path, not {str(path)!r}")
+            raise BadInput(
+                say(
+                    "--{option} must be an absolute path, not {path}",
+                    option=name.replace("_", "-"),
+                    path=repr(str(path)),
+                )
+            )
     return Options(values.root, carrier, values.address_map, values.state_dir)
 
 
@@ -81,7 +92,9 @@ def unprivileged_argv(argv: Sequence[str]) -> list[str]:
     try:
         return [*shlex.split(os.environ.get(ENVIRONMENT, "")), *argv]
     except ValueError as error:
-        raise BadInput(f"{ENVIRONMENT} cannot be read", why=str(error), remedy="correct or unset it") from None
+        raise BadInput(
+            say("{environment} cannot be read", environment=ENVIRONMENT), why=str(error), remedy="correct or unset it"
+        ) from None
 
 
 def parse_unprivileged(argv: Sequence[str]) -> Options:
@@ -103,10 +116,18 @@ def map_address(options: Options, address: str) -> str:
         with options.address_map.open("rb") as stream:
             table = json.loads(stream.read(MAX_MAP_BYTES))
     except (OSError, ValueError) as error:
-        raise BadInput(f"the address map {options.address_map} cannot be read", why=str(error)) from None
+        raise BadInput(
+            say("the address map {address_map} cannot be read", address_map=options.address_map), why=str(error)
+        ) from None
     if not isinstance(table, dict):
-        raise BadInput(f"the address map {options.address_map} is no JSON object")
+        raise BadInput(say("the address map {address_map} is no JSON object", address_map=options.address_map))
     value = table.get(address, address)
     if not isinstance(value, str):
-        raise BadInput(f"the address map {options.address_map} has no text for {address}")
+        raise BadInput(
+            say(
+                "the address map {address_map} has no text for {address}",
+                address_map=options.address_map,
+                address=address,
+            )
+        )
     return value

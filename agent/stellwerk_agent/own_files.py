@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from stellwerk.model.errors import BadInput, StellwerkError
+from stellwerk.model.text import say
 from stellwerk_agent.options import Options
 from stellwerk_agent.reading import clean
 from stellwerk_agent.rpc import Call, Registry
@@ -60,12 +61,12 @@ class OwnFiles:
         """Where a relative path lies. Raises `BadInput` for one that leaves the directory."""
         pure = PurePosixPath(text)
         if pure.is_absolute() or ".." in pure.parts or "\0" in text or len(pure.parts) > MAX_DEPTH:
-            raise BadInput(f"{clean(text)!r} is no path below the agent's own directory")
+            raise BadInput(say("{text} is no path below the agent's own directory", text=repr(clean(text))))
         path = self._base
         for part in pure.parts:
             path = path / part
             if path.is_symlink():
-                raise BadInput(f"{clean(text)!r} goes through a link")
+                raise BadInput(say("{text} goes through a link", text=repr(clean(text))))
         return path
 
     async def _list(self, call: Call, params: OnePath) -> dict[str, Any]:
@@ -86,7 +87,7 @@ class OwnFiles:
             answer: dict[str, Any] = await asyncio.to_thread(action, params)
         except OSError as error:
             raise StellwerkError(
-                f"{clean(params.path)!r} cannot be used",
+                say("{path} cannot be used", path=repr(clean(params.path))),
                 why=error.strerror or str(error),
                 remedy="see to free disk space",
             ) from None

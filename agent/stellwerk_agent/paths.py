@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from stellwerk.model.errors import AgentRefused
+from stellwerk.model.text import say
 
 MAX_SOCKET_PATH_BYTES = 107  # sun_path holds 108 bytes with its closing zero
 
@@ -24,11 +25,14 @@ def prepare_state_dir(state_dir: Path) -> None:
     try:
         state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         if state_dir.stat().st_uid != os.getuid():
-            raise AgentRefused(f"{state_dir} belongs to another user", remedy="give it back to the user or remove it")
+            raise AgentRefused(
+                say("{state_dir} belongs to another user", state_dir=state_dir),
+                remedy="give it back to the user or remove it",
+            )
         state_dir.chmod(0o700)
     except OSError as error:
         raise AgentRefused(
-            f"the agent cannot keep its state in {state_dir}",
+            say("the agent cannot keep its state in {state_dir}", state_dir=state_dir),
             why=error.strerror or str(error),
             remedy="see to space and permissions there",
         ) from None

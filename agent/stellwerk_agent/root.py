@@ -30,6 +30,7 @@ from typing import Any
 from stellwerk import wire
 from stellwerk.model.errors import AgentRefused, ApplyFailed, BadInput, StellwerkError
 from stellwerk.model.facts import NetplanFile
+from stellwerk.model.text import say
 from stellwerk_agent.netguard import files, guard, request, start, undo
 from stellwerk_agent.netguard.commands import run
 from stellwerk_agent.netguard.layout import Layout
@@ -65,7 +66,11 @@ def main(argv: list[str]) -> int:
     except StellwerkError as error:
         start.print_error(error)
     except OSError as error:
-        what = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
+        what = (
+            say("{filename}: {strerror}", filename=error.filename, strerror=error.strerror)
+            if error.filename
+            else str(error.strerror or error)
+        )
         start.print_error(ApplyFailed(what))
     except ValueError as error:
         start.print_error(BadInput("the request cannot be read", why=str(error)))
@@ -161,7 +166,7 @@ def _read_input() -> dict[str, Any]:
 
 
 def _print(value: Any) -> None:
-    sys.stdout.write(json.dumps(wire.to_wire(value)) + "\n")
+    sys.stdout.write(json.dumps(wire.to_wire(value, texts=True)) + "\n")
     sys.stdout.flush()
 
 
@@ -187,6 +192,9 @@ def _check_place(root: Path) -> None:
     for path in (archive, archive.parent, archive.parent.parent):
         info = path.lstat()
         if info.st_uid != 0 or info.st_mode & 0o022:
-            raise AgentRefused(f"{path} can be written by others than root")
+            raise AgentRefused(say("{path} can be written by others than root", path=path))
     if hashlib.sha256(archive.read_bytes()).hexdigest() != archive.parent.name:
-        raise AgentRefused(f"{archive} is not what its name says", remedy="remove it; the daemon installs it again")
+        raise AgentRefused(
+            say("{archive} is not what its name says", archive=archive),
+            remedy="remove it; the daemon installs it again",
+        )

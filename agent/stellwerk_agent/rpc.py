@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from stellwerk import wire
 from stellwerk.model.errors import Cancelled, DeadlineExceeded, StellwerkError
+from stellwerk.model.text import say
 
 log = logging.getLogger("stellwerk.rpc")
 
@@ -92,10 +93,10 @@ class Context:
 def refused_by_system(error: OSError) -> StellwerkError:
     """What the operating system refused, in words for a person."""
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    where = f"{error.filename}: " if error.filename else ""
+    said = say("its disk is full") if full else error.strerror or type(error).__name__
     return StellwerkError(
         "nothing can be written on this machine" if full else "the machine refused a part of this",
-        why=f"{where}{'its disk is full' if full else error.strerror or type(error).__name__}",
+        why=say("{path}: {said}", path=error.filename, said=said) if error.filename else said,
         remedy="free some space on it and try again" if full else "see to what it names, then try again",
     )
 
@@ -223,7 +224,7 @@ class Connection:
     def _ended(self, request_id: int, method: Method, task: asyncio.Task[None]) -> None:
         del self._calls[request_id]
         if task.cancelled():  # before its first step, so that it could not answer itself
-            self._put(wire.error_to_wire(request_id, Cancelled(f"{method.name} was cancelled")))
+            self._put(wire.error_to_wire(request_id, Cancelled(say("{method} was cancelled", method=method.name))))
 
     async def _answer(self, request_id: int, method: Method, params: dict[str, Any], deadline_s: float) -> None:
         call = Call(request_id, method.name, self)
@@ -237,11 +238,13 @@ class Connection:
         except StellwerkError as error:
             self._put(wire.error_to_wire(request_id, error))
         except asyncio.TimeoutError:
-            late = DeadlineExceeded(f"{method.name} did not end within {deadline_s:g} s")
+            late = DeadlineExceeded(
+                say("{method} did not end within {deadline_s} s", method=method.name, deadline_s=f"{deadline_s:g}")
+            )
             self._put(wire.error_to_wire(request_id, late))
         except asyncio.CancelledError:
             # Nobody awaits this task's result: a cancelled call ends with an answer, not with an exception.
-            self._put(wire.error_to_wire(request_id, Cancelled(f"{method.name} was cancelled")))
+            self._put(wire.error_to_wire(request_id, Cancelled(say("{method} was cancelled", method=method.name))))
         except OSError as error:
             log.exception("%s failed", method.name)
             self._put(wire.error_to_wire(request_id, refused_by_system(error)))

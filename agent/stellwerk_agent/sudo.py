@@ -20,6 +20,7 @@ from typing import Any
 from stellwerk import wire
 from stellwerk.model import facts
 from stellwerk.model.errors import AgentRefused, BadInput, DeadlineExceeded, StellwerkError, SudoFailed
+from stellwerk.model.text import say
 from stellwerk_agent import askpass
 from stellwerk_agent.bootstrap import INSTALL, installed_path, is_installed
 from stellwerk_agent.options import Options
@@ -52,7 +53,9 @@ class RootResult:
             data = None
         if not isinstance(data, dict):
             said = " ".join(self.stderr.split())[-400:]
-            raise AgentRefused("a command as root ended without an answer", why=said or f"exit status {self.rc}")
+            raise AgentRefused(
+                "a command as root ended without an answer", why=said or say("exit status {rc}", rc=self.rc)
+            )
         if isinstance(data.get("error"), dict):
             raise wire.error_from_wire({"data": data["error"], "message": str(data["error"].get("what"))})
         return data
@@ -188,7 +191,7 @@ class Sudo:
                 failure = self._failure(done) if prefix else None
                 if failure is not None and failure.why:
                     raise failure
-                said = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.rc}"]
+                said = done.stderr.strip().splitlines()[-1:] or [say("exit status {rc}", rc=done.rc)]
                 raise AgentRefused("the agent cannot be installed for root", why=said[0])
         self._installed = place
         return place
@@ -228,7 +231,9 @@ class Sudo:
                 process.kill()
             if isinstance(error, asyncio.CancelledError):
                 raise
-            raise DeadlineExceeded(f"a command as root did not end within {timeout_s:.0f} s") from None
+            raise DeadlineExceeded(
+                say("a command as root did not end within {timeout_s} s", timeout_s=f"{timeout_s:.0f}")
+            ) from None
         return RootResult(process.returncode or 0, out, err.decode("utf-8", "replace"))
 
     def _failure(self, done: RootResult) -> StellwerkError:

@@ -12,6 +12,7 @@ from typing import Any
 
 from stellwerk.model.errors import BadInput
 from stellwerk.model.guard import PingResult, RdmaPerf, RouteAnswer
+from stellwerk.model.text import say
 from stellwerk_agent import commands
 from stellwerk_agent.jobs import Jobs, StartJob
 from stellwerk_agent.options import Options
@@ -135,20 +136,20 @@ def check_address(text: str) -> str:
     try:
         return str(ipaddress.ip_address(text))
     except ValueError:
-        raise BadInput(f"{clean(text)!r} is no IP address") from None
+        raise BadInput(say("{text} is no IP address", text=repr(clean(text)))) from None
 
 
 def check_device(text: str) -> str:
     """The name of an interface or an RDMA device. Raises `BadInput`."""
     if not _DEVICE.match(text) or text.startswith("-") or text in (".", ".."):
-        raise BadInput(f"{clean(text)!r} is no name of a device")
+        raise BadInput(say("{text} is no name of a device", text=repr(clean(text))))
     return text
 
 
 def perf_argv(tool: str, device: str, port: int, gid_index: int | None, seconds: float) -> list[str]:
     """The words of perftest that server and client share. Raises `BadInput`."""
     if tool not in TOOLS:
-        raise BadInput(f"{clean(tool)!r} is none of {', '.join(TOOLS)}")
+        raise BadInput(say("{tool} is none of {tools}", tool=repr(clean(tool)), tools=", ".join(TOOLS)))
     argv = [tool, "-d", check_device(device), "-i", "1", "-p", str(_within(port, 1024, 65535)), "-F"]
     if gid_index is not None:
         argv += ["-x", str(_within(gid_index, 0, 4095))]
@@ -159,12 +160,14 @@ def perf_argv(tool: str, device: str, port: int, gid_index: int | None, seconds:
 
 def _within(value: float, low: int, high: int) -> Any:
     if not low <= value <= high:
-        raise BadInput(f"{value} is not between {low} and {high}")
+        raise BadInput(say("{value} is not between {low} and {high}", value=value, low=low, high=high))
     return value
 
 
 def _missing(tool: str) -> BadInput:
-    return BadInput(f"{tool} is not installed", why="RDMA is measured with it", remedy="install the package perftest")
+    return BadInput(
+        say("{tool} is not installed", tool=tool), why="RDMA is measured with it", remedy="install the package perftest"
+    )
 
 
 _SUMMARY = re.compile(r"(\d+) packets transmitted, (\d+)(?: packets)? received")

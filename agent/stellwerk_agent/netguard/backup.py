@@ -11,6 +11,7 @@ from pathlib import Path
 from stellwerk import wire
 from stellwerk.model.errors import PlanRefused
 from stellwerk.model.plan import FileChange, SysctlChange, UnitChange
+from stellwerk.model.text import say
 from stellwerk_agent.netguard import files
 from stellwerk_agent.netguard.commands import Runner
 from stellwerk_agent.netguard.layout import Layout
@@ -84,24 +85,30 @@ def check_before(layout: Layout, request: Request) -> None:
         try:
             found = files.read(layout.under(path))
         except OSError as error:
-            raise PlanRefused(f"{path} cannot be changed", why=error.strerror or str(error)) from None
+            raise PlanRefused(say("{path} cannot be changed", path=path), why=error.strerror or str(error)) from None
         expected = None if before is None else encode(before)
         if found != expected:
-            what = "is new" if before is None else "is gone" if found is None else "has another content"
+            what = say("the file has another content")
+            if before is None:
+                what = say("the file is new")
+            elif found is None:
+                what = say("the file is gone")
             raise PlanRefused(
-                f"{path} has changed since the plan was made",
-                why=f"the file {what}",
+                say("{path} has changed since the plan was made", path=path),
+                why=what,
                 remedy="make the plan again",
             )
     for change in request.plan.changes:
         if isinstance(change, SysctlChange):
             current = read_sysctl(layout, change.key)
             if current is None:
-                raise PlanRefused(f"there is no sysctl {change.key} on this machine", remedy="make the plan again")
+                raise PlanRefused(
+                    say("there is no sysctl {key} on this machine", key=change.key), remedy="make the plan again"
+                )
             if change.before is not None and current != change.before.strip():
                 raise PlanRefused(
-                    f"the sysctl {change.key} has changed since the plan was made",
-                    why=f"it is {current}, the plan assumed {change.before}",
+                    say("the sysctl {key} has changed since the plan was made", key=change.key),
+                    why=say("it is {current}, the plan assumed {before}", current=current, before=change.before),
                     remedy="make the plan again",
                 )
 
@@ -117,8 +124,12 @@ def check_space(layout: Layout, request: Request) -> None:
         free = space.f_bavail * space.f_frsize
         if free < needed or (space.f_files and not space.f_favail):
             raise PlanRefused(
-                f"the disk of {place} is full",
-                why=f"{free // 1024} KiB are free, {needed // 1024} KiB are needed to change and to go back",
+                say("the disk of {place} is full", place=place),
+                why=say(
+                    "{free} KiB are free, {needed} KiB are needed to change and to go back",
+                    free=free // 1024,
+                    needed=needed // 1024,
+                ),
                 remedy="free some space on this machine and try again",
             )
 

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 
 from stellwerk.model.guard import GuardState, GuardStatus
+from stellwerk.model.text import say
 from stellwerk_agent.netguard.layout import now_s
 
 LOG_LINES = 200
@@ -79,9 +80,9 @@ class Board:
                     return self._wish
                 lease_s, hard_s = self._left_s(self._lease_end_s), self._left_s(self._hard_end_s)
                 if hard_s is not None and hard_s <= 0:
-                    return "revert", "the time limit for an unconfirmed change was reached"
+                    return "revert", say("the time limit for an unconfirmed change was reached")
                 if lease_s is not None and lease_s <= 0:
-                    return "revert", f"lease lost: nothing was heard from the desktop for {self._lease_s:.0f} s"
+                    return "revert", _lease_lost(self._lease_s)
                 # Short waits: a signal handler can only set a wish between them.
                 self._changed.wait(0.2)
 
@@ -108,3 +109,7 @@ class Board:
 
     def _left_s(self, end_s: float | None) -> float | None:
         return None if end_s is None else round(max(end_s - self._clock_s(), 0.0), 1)
+
+
+def _lease_lost(lease_s: float) -> str:
+    return say("lease lost: nothing was heard from the desktop for {seconds} s", seconds=f"{lease_s:.0f}")

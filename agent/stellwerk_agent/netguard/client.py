@@ -17,6 +17,7 @@ from stellwerk import wire
 from stellwerk.model.errors import PlanRefused, SudoFailed
 from stellwerk.model.guard import FINAL_STATES, GuardState, GuardStatus
 from stellwerk.model.plan import NodePlan
+from stellwerk.model.text import say
 from stellwerk_agent.netguard.layout import Layout
 from stellwerk_agent.netguard.request import HARD_LIMIT_S, LEASE_S, SETTLE_S
 from stellwerk_agent.netguard.rollback import read_outcome
@@ -115,8 +116,13 @@ class GuardClient:
         answer = await self._ask({"op": "confirm", "plan_id": plan_id}) or await self.status()
         if answer.state is not GuardState.CONFIRMED or answer.plan_id != plan_id:
             raise PlanRefused(
-                f"the change {plan_id} cannot be confirmed",
-                why=f"this machine is at {answer.plan_id or 'no plan'}: {answer.state.value} {answer.why}".rstrip(),
+                say("the change {plan_id} cannot be confirmed", plan_id=plan_id),
+                why=say(
+                    "this machine is at {plan}: {state} {why}",
+                    plan=answer.plan_id or say("no plan"),
+                    state=answer.state.value,
+                    why=answer.why,
+                ),
                 remedy="apply the plan again",
             )
         return answer
@@ -127,7 +133,7 @@ class GuardClient:
         if answer is None:
             last = await self.status()
             if last.state is GuardState.CONFIRMED and last.plan_id == plan_id:
-                raise PlanRefused(f"the change {plan_id} is confirmed", remedy="undo it instead")
+                raise PlanRefused(say("the change {plan_id} is confirmed", plan_id=plan_id), remedy="undo it instead")
             return await self._root("revert") if last.state is GuardState.FAILED else last
         return await self._follow(answer, on_progress, until=FINAL_STATES)
 

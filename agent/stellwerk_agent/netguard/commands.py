@@ -66,6 +66,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from stellwerk.model.text import say
+
 MISSING = 127
 TIMED_OUT = 124
 
@@ -88,7 +90,10 @@ class Done:
     def complaint(self) -> str:
         """What went wrong, in one paragraph that names the command."""
         said = " ".join((self.stderr or self.stdout).split())
-        return f"`{' '.join(self.argv)}` said: {said}" if said else f"`{' '.join(self.argv)}` ended with {self.rc}"
+        command = " ".join(self.argv)
+        if said:
+            return say("`{command}` said: {said}", command=command, said=said)
+        return say("`{command}` ended with {code}", command=command, code=self.rc)
 
 
 class Runner(Protocol):

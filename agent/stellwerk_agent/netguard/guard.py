@@ -23,6 +23,7 @@ from typing import Any
 from stellwerk import wire
 from stellwerk.model.errors import Busy, StellwerkError
 from stellwerk.model.guard import GuardState
+from stellwerk.model.text import say
 from stellwerk_agent.netguard import files, judge
 from stellwerk_agent.netguard.board import Board
 from stellwerk_agent.netguard.layout import Layout, now_s
@@ -69,7 +70,7 @@ def guard(machine: Machine, plan_id: str) -> int:
         _, status = os.waitpid(worker, 0)
         if os.WIFEXITED(status):
             return os.WEXITSTATUS(status)
-        recover(machine, why=f"the guard was killed by signal {os.WTERMSIG(status)}")
+        recover(machine, why=say("the guard was killed by signal {number}", number=os.WTERMSIG(status)))
         final = republish(machine.layout).state
         return {GuardState.CONFIRMED: 0, GuardState.REVERTED: 1}.get(final, 2)
 
@@ -105,7 +106,7 @@ def _worker(machine: Machine, plan_id: str) -> int:
 
 
 def _on_signal(board: Board, number: int, _frame: FrameType | None) -> None:
-    board.wish("revert", f"the guard was told to end (signal {number})")
+    board.wish("revert", say("the guard was told to end (signal {number})", number=number))
 
 
 def carry_out(transaction: Transaction) -> GuardState:
@@ -118,7 +119,7 @@ def carry_out(transaction: Transaction) -> GuardState:
     except StellwerkError as error:
         why = str(error)
     except OSError as error:
-        why = f"{error.filename or 'a file'}: {error.strerror or error}"
+        why = say("{path}: {said}", path=error.filename or say("a file"), said=error.strerror or error)
     return Rollback(transaction, why).run()
 
 
@@ -222,7 +223,7 @@ class Door:
                 return {"error": "could not be written down, so it is not confirmed"}
         elif op != "status":
             return {"error": f"unknown request {op!r}"}
-        answer: dict[str, Any] = wire.to_wire(board.status())
+        answer: dict[str, Any] = wire.to_wire(board.status(), texts=True)
         return answer
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
+from stellwerk.model.text import say
 from stellwerk_agent.netguard.commands import Runner
 from stellwerk_agent.netguard.layout import Layout, now_s
 from stellwerk_agent.netguard.request import Request
@@ -30,14 +31,19 @@ def missing(layout: Layout, request: Request, run: Runner) -> list[str]:
     found: list[str] = []
     for device, cidr in request.plan.expect_addresses:
         if device not in live.up:
-            found.append(f"there is no interface {device}")
+            found.append(say("there is no interface {device}", device=device))
         elif not live.has(device, cidr):
             no_carrier = layout.carrier(device) is False
-            found.append(f"{device} does not have {cidr}" + (" (no carrier: is the cable in?)" if no_carrier else ""))
+            found.append(
+                say("{device} does not have {cidr} (no carrier: is the cable in?)", device=device, cidr=cidr)
+                if no_carrier
+                else say("{device} does not have {cidr}", device=device, cidr=cidr)
+            )
     for device, mtu in request.plan.expect_mtu:
         now = live.mtu.get(device)
         if now != mtu:
-            found.append(f"{device} has MTU {now if now is not None else 'unknown'} instead of {mtu}")
+            known = say("unknown") if now is None else now
+            found.append(say("{device} has MTU {now} instead of {mtu}", device=device, now=known, mtu=mtu))
     return found
 
 
@@ -52,8 +58,15 @@ def lost(request: Request, before: Live, now: Live) -> list[str]:
         if not (is_session or (leads_out and not temporary and not address.is_link_local6)):
             continue
         if not any(a.device == address.device and a.cidr == address.cidr for a in now.addresses):
-            role = "through which this session runs" if is_session else "of the way out of this machine"
-            found.append(f"the address {address.cidr} of {address.device}, {role}, is gone")
+            role = say("through which this session runs") if is_session else say("of the way out of this machine")
+            found.append(
+                say(
+                    "the address {cidr} of {device}, {role}, is gone",
+                    cidr=address.cidr,
+                    device=address.device,
+                    role=role,
+                )
+            )
     return found
 
 
@@ -62,7 +75,7 @@ def silent_peers(request: Request, run: Runner) -> list[str]:
     found: list[str] = []
     for device, address in request.plan.peers:
         if not run(("ping", "-n", "-c", "3", "-W", "1", "-I", device, address), timeout_s=15.0).ok:
-            found.append(f"{address} does not answer through {device}")
+            found.append(say("{address} does not answer through {device}", address=address, device=device))
     return found
 
 

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path, PurePosixPath
 
 from stellwerk.model.errors import PlanRefused
+from stellwerk.model.text import say
 from stellwerk_agent.netguard import backup, files
 from stellwerk_agent.netguard.commands import MISSING, Runner
 from stellwerk_agent.netguard.layout import Layout
@@ -35,7 +36,9 @@ def stage(layout: Layout, request: Request, tree: Path) -> None:
             if not path.is_file():  # a pipe would keep us waiting, and netplan after us
                 where = f"/{place}/{path.name}"
                 raise PlanRefused(
-                    f"{where} is not a regular file", why="netplan reads it", remedy="remove it or mend it"
+                    say("{where} is not a regular file", where=where),
+                    why="netplan reads it",
+                    remedy="remove it or mend it",
                 )
             _write(tree / place / path.name, path.read_bytes())
     for name, _, after, _ in backup.targets(request):
@@ -60,7 +63,7 @@ def judge(layout: Layout, request: Request, tree: Path, run: Runner) -> None:
     if done.rc == MISSING:
         raise PlanRefused("netplan is not installed on this machine", why=done.complaint, remedy="install netplan.io")
     if not done.ok:
-        words = done.stderr.replace(f"{tree}/", "/").strip() or f"it ended with {done.rc}"
+        words = done.stderr.replace(f"{tree}/", "/").strip() or say("it ended with {rc}", rc=done.rc)
         raise PlanRefused("netplan refuses the planned files", why=words, remedy="mend the file that it names")
 
 

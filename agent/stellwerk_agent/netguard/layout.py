@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stellwerk.model.errors import PlanRefused
+from stellwerk.model.text import say
 
 RESTORE_UNIT = "stellwerk-restore.service"
 _PLAN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -56,7 +57,7 @@ class Layout:
     def plan(self, plan_id: str) -> Path:
         """The directory of one transaction. Raises `PlanRefused` for a name that is no plain name."""
         if not _PLAN_ID.fullmatch(plan_id):
-            raise PlanRefused(f"{plan_id!r} is not a plan's name")
+            raise PlanRefused(say("{plan_id} is not a plan's name", plan_id=repr(plan_id)))
         return self.guard / plan_id
 
     def socket(self, uid: int) -> Path:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stellwerk.model.errors import ApplyFailed
+from stellwerk.model.text import joined
 from stellwerk_agent.netguard.commands import Done, Runner
 from stellwerk_agent.netguard.layout import Layout
 
@@ -96,7 +97,8 @@ def reconfigure(
     done = run(("netplan", "apply"), timeout_s=120.0)
     if not done.ok:
         raise ApplyFailed(
-            "the network service does not take up the files", why=f"{failed[0].complaint}; {done.complaint}"
+            "the network service does not take up the files",
+            why=joined((failed[0].complaint, done.complaint), "; "),
         )
     return (f"{failed[0].complaint}; `netplan apply` did it",)
 

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 
 from stellwerk.model.errors import PlanRefused
 from stellwerk.model.plan import CommandChange, FileChange, FirewallChange, NodePlan, SysctlChange, UnitChange
+from stellwerk.model.text import say
 from stellwerk_agent.netguard.layout import RESTORE_UNIT
 
 LEASE_S = 90.0  # since the desktop's last sign of life
@@ -60,7 +61,7 @@ def checked(request: Request) -> Request:
     touched = [c.path for c in plan.changes if isinstance(c, FileChange)]
     touched += [c.name for c in plan.changes if isinstance(c, UnitChange)]
     for twice in {path for path in touched if touched.count(path) > 1}:
-        raise PlanRefused(f"the plan changes {twice} twice")
+        raise PlanRefused(say("the plan changes {twice} twice", twice=twice))
     return replace(
         request,
         lease_s=min(max(request.lease_s, 1.0), LEASE_S),
@@ -89,39 +90,44 @@ def check_file(change: FileChange) -> None:
     """Refuse a file outside the fixed places, or one that its group or others could write."""
     path = PurePosixPath(change.path)
     if str(path.parent) not in FILE_PLACES or not _FILE_NAME.fullmatch(path.name) or str(path) != change.path:
-        raise PlanRefused(f"a plan may not write {change.path!r}", why=f"only files in {', '.join(FILE_PLACES)}")
+        raise PlanRefused(
+            say("a plan may not write {path}", path=repr(change.path)),
+            why=say("only files in {file_places}", file_places=", ".join(FILE_PLACES)),
+        )
     if change.mode & ~0o755:
-        raise PlanRefused(f"{change.path} would get mode {change.mode:o}", why="others could write it")
+        raise PlanRefused(
+            say("{path} would get mode {mode}", path=change.path, mode=f"{change.mode:o}"), why="others could write it"
+        )
 
 
 def check_sysctl(change: SysctlChange) -> None:
     """Refuse a key outside `net.` and a value that is no plain text."""
     parts = change.key.translate(str.maketrans("./", "/.")).split("/")
     if not _SYSCTL.fullmatch(change.key) or not all(part.strip(".") for part in parts):
-        raise PlanRefused(f"a plan may not set the sysctl {change.key!r}")
+        raise PlanRefused(say("a plan may not set the sysctl {key}", key=repr(change.key)))
     if not re.fullmatch(r"[0-9A-Za-z \t._-]{1,80}", change.after):
-        raise PlanRefused(f"{change.after!r} is no value for the sysctl {change.key}")
+        raise PlanRefused(say("{after} is no value for the sysctl {key}", after=repr(change.after), key=change.key))
 
 
 def check_unit(change: UnitChange) -> None:
     """Refuse what is no unit's name, and the unit that is netguard's own."""
     if not _UNIT.fullmatch(change.name) or change.name == RESTORE_UNIT:
-        raise PlanRefused(f"a plan may not change the systemd unit {change.name!r}")
+        raise PlanRefused(say("a plan may not change the systemd unit {change}", change=repr(change.name)))
 
 
 def check_rule(table: str, chain: str, rule: tuple[str, ...]) -> None:
     """Refuse firewall words that are more than one rule."""
     if not _WORD.fullmatch(table) or not _WORD.fullmatch(chain) or not rule:
-        raise PlanRefused(f"{table!r} {chain!r} is no place for a firewall rule")
+        raise PlanRefused(say("{table} {chain} is no place for a firewall rule", table=repr(table), chain=repr(chain)))
     for word in rule:
         if _IPTABLES_COMMANDS.fullmatch(word) or not word.isprintable():
-            raise PlanRefused(f"{word!r} may not be part of a firewall rule")
+            raise PlanRefused(say("{word} may not be part of a firewall rule", word=repr(word)))
 
 
 def check_device(device: str) -> None:
     """Refuse what is no interface's name."""
     if not _DEVICE.fullmatch(device):
-        raise PlanRefused(f"{device!r} is not the name of a network interface")
+        raise PlanRefused(say("{device} is not the name of a network interface", device=repr(device)))
 
 
 def check_cidr(cidr: str) -> None:
@@ -129,7 +135,7 @@ def check_cidr(cidr: str) -> None:
     try:
         ipaddress.ip_interface(cidr)
     except ValueError:
-        raise PlanRefused(f"{cidr!r} is not an address with a prefix length") from None
+        raise PlanRefused(say("{cidr} is not an address with a prefix length", cidr=repr(cidr))) from None
 
 
 def check_address(address: str) -> None:
@@ -137,4 +143,4 @@ def check_address(address: str) -> None:
     try:
         ipaddress.ip_address(address)
     except ValueError:
-        raise PlanRefused(f"{address!r} is not an address") from None
+        raise PlanRefused(say("{address} is not an address", address=repr(address))) from None

@@ -10,6 +10,7 @@ from stellwerk import wire
 from stellwerk.model.errors import StellwerkError
 from stellwerk.model.guard import FINAL_STATES, GuardState, GuardStatus
 from stellwerk.model.plan import CommandChange, FirewallChange
+from stellwerk.model.text import joined, say
 from stellwerk_agent.netguard import backup, bootunit, files, inside, live, verbs
 from stellwerk_agent.netguard.backup import Backup
 from stellwerk_agent.netguard.board import Board
@@ -40,52 +41,54 @@ class Rollback:
 
     def run(self) -> GuardState:
         """Go back. REVERTED, or FAILED with what is left to do in the reason."""
-        self._try("make room", lambda: files.remove(self.directory / "reserve"))
-        self._try("write the journal", lambda: self.transaction.enter(GuardState.REVERTING, self.why))
+        self._try(say("make room"), lambda: files.remove(self.directory / "reserve"))
+        self._try(say("write the journal"), lambda: self.transaction.enter(GuardState.REVERTING, self.why))
         if self.applied:
             taken = backup.load(self.directory)
             if taken is None:
-                self.problems.append(f"the copies in {self.directory} are gone; put the files back by hand")
+                self.problems.append(
+                    say("the copies in {path} are gone; put the files back by hand", path=self.directory)
+                )
             else:
                 self._go_back(taken)
         if not self.problems:
-            self._try("remove the unit that goes back at boot", self.transaction.clean_up)
+            self._try(say("remove the unit that goes back at boot"), self.transaction.clean_up)
         state, why = GuardState.REVERTED, self.why
         if self.problems:
             # The boot unit stays: the next boot tries the files again.
-            state, why = GuardState.FAILED, f"{self.why}; going back is not complete: {'; '.join(self.problems)}"
+            state, why = GuardState.FAILED, _not_complete(self.why, self.problems)
         elif self.notes:
-            why = f"{self.why} ({'; '.join(self.notes)})"
+            why = say("{why} ({notes})", why=self.why, notes=joined(self.notes, "; "))
         try:
             self.transaction.enter(state, why)
         except OSError as error:
-            self.transaction.board.show(state, f"{why}; the journal cannot be written: {error.strerror}", "")
+            self.transaction.board.show(state, _not_written(why, error), "")
         return state
 
     def _try(self, what: str, action: Callable[[], None]) -> None:
         try:
             action()
         except StellwerkError as error:
-            self.problems.append(f"{what}: {error}")
+            self.problems.append(say("{what}: {why}", what=what, why=error))
         except OSError as error:
-            self.problems.append(f"{what}: {error.strerror or error}")
+            self.problems.append(say("{what}: {why}", what=what, why=error.strerror or error))
 
     def _go_back(self, taken: Backup) -> None:
         same_boot = not self.booting and taken.boot_id == self.machine.layout.boot_id()
         self._units(taken)
         self._files(taken)
         if any(unit for unit in taken.units):
-            self._try("read the units again", lambda: self._command(("systemctl", "daemon-reload")))
+            self._try(say("read the units again"), lambda: self._command(("systemctl", "daemon-reload")))
             self._enable(taken)
         if same_boot:
             self._rules()
         self._sysctls(taken)
         if any(path.startswith("/etc/netplan/") for path, *_ in backup.targets(self.request)):
-            self._try("generate from the old files", lambda: live.generate(self.machine.layout, self.machine.run))
+            self._try(say("generate from the old files"), lambda: live.generate(self.machine.layout, self.machine.run))
         if not self.booting and self.request.plan.reconfigure:
-            self._try("reconfigure", lambda: self._reconfigure(taken))
+            self._try(say("reconfigure"), lambda: self._reconfigure(taken))
             if same_boot:
-                self._try("put the addresses back", lambda: self._live(taken))
+                self._try(say("put the addresses back"), lambda: self._live(taken))
 
     def _command(self, argv: tuple[str, ...]) -> None:
         done = self.machine.run(argv)
@@ -97,7 +100,7 @@ class Rollback:
             path: None if text is None else backup.encode(text) for path, _, text, _ in backup.targets(self.request)
         }
         for item in taken.files:
-            self._try(f"put {item.path} back", lambda item=item: self._file(item, after.get(item.path)))  # type: ignore[misc]
+            self._try(say("put {path} back", path=item.path), lambda item=item: self._file(item, after.get(item.path)))  # type: ignore[misc]
 
     def _file(self, item: backup.FileBackup, after: bytes | None) -> None:
         note = backup.restore_file(self.machine.layout, item, self.directory / "files", after)
@@ -115,7 +118,7 @@ class Rollback:
         for unit in taken.units:
             if unit.enabled:
                 self._try(f"enable {unit.name}", lambda name=unit.name: self._command(("systemctl", "enable", name)))  # type: ignore[misc]
-        self._try("make the units durable", lambda: bootunit.sync(self.machine.layout))
+        self._try(say("make the units durable"), lambda: bootunit.sync(self.machine.layout))
 
     def _rules(self) -> None:
         """Firewall rules and commands that were begun, newest first. A boot has forgotten them by itself."""
@@ -125,7 +128,7 @@ class Rollback:
             change = changes[number] if isinstance(number, int) and 0 <= number < len(changes) else None
             if entry.event == "firewall" and isinstance(change, FirewallChange) and not entry.values.get("there"):
                 argv = ("firewall-delete", change.table, change.chain, *change.rule)
-                self._try("remove a firewall rule", lambda argv=argv: verbs.run_verb(argv, self.machine.run))  # type: ignore[misc]
+                self._try(say("remove a firewall rule"), lambda argv=argv: verbs.run_verb(argv, self.machine.run))  # type: ignore[misc]
             elif entry.event == "command" and isinstance(change, CommandChange) and change.undo:
                 undo = change.undo
                 self._try(f"run {' '.join(undo)}", lambda undo=undo: verbs.run_verb(undo, self.machine.run))  # type: ignore[misc]
@@ -180,7 +183,13 @@ class Rollback:
             if address.device not in now.up or now.has(address.device, address.cidr):
                 continue
             if address.dynamic:
-                self.notes.append(f"{address.cidr} of {address.device} came from DHCP and has not come back yet")
+                self.notes.append(
+                    say(
+                        "{cidr} of {device} came from DHCP and has not come back yet",
+                        cidr=address.cidr,
+                        device=address.device,
+                    )
+                )
             elif not address.is_link_local6:
                 verbs.run_verb(("address-add", address.device, address.cidr), run)
 
@@ -193,6 +202,14 @@ class Rollback:
             source = ("src", route.source) if route.source else ()
             metric = ("metric", str(route.metric)) if route.metric is not None else ()
             self._command(("ip", "route", "replace", route.destination, *via, "dev", route.device, *source, *metric))
+
+
+def _not_complete(why: str, problems: list[str]) -> str:
+    return say("{why}; going back is not complete: {problems}", why=why, problems=joined(problems, "; "))
+
+
+def _not_written(why: str, error: OSError) -> str:
+    return say("{why}; the journal cannot be written: {said}", why=why, said=error.strerror or error)
 
 
 def unfinished(layout: Layout) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stellwerk.model.errors import ApplyFailed
+from stellwerk.model.text import say
 from stellwerk_agent.netguard.commands import Runner
 
 
@@ -84,7 +85,9 @@ def _json(run: Runner, argv: tuple[str, ...]) -> Any:
     try:
         return json.loads(done.stdout or "[]")
     except ValueError:
-        raise ApplyFailed("the live network state cannot be read", why=f"`{' '.join(argv)}` wrote no JSON") from None
+        raise ApplyFailed(
+            "the live network state cannot be read", why=say("`{argv}` wrote no JSON", argv=" ".join(argv))
+        ) from None
 
 
 def parse_addresses(data: Any) -> tuple[tuple[Address, ...], dict[str, int], dict[str, bool]]:

@@ -9,6 +9,7 @@ import sys
 import threading
 from dataclasses import replace
 
+from stellwerk import wire
 from stellwerk.model.errors import ApplyFailed, Busy, StellwerkError
 from stellwerk.model.guard import GuardState, GuardStatus
 from stellwerk_agent.netguard import guard
@@ -154,8 +155,7 @@ def remove_all(machine: Machine) -> None:
 
 def print_error(error: StellwerkError) -> None:
     """One JSON object for the daemon."""
-    body = {"code": error.code, "what": error.what, "why": error.why, "remedy": error.remedy}
-    sys.stdout.write(json.dumps({"error": body}) + "\n")
+    sys.stdout.write(json.dumps({"error": wire.error_to_wire(0, error)["error"]["data"]}) + "\n")
 
 
 def with_times(request: Request, lease_s: float, hard_limit_s: float) -> Request:

@@ -22,6 +22,7 @@ from stellwerk import wire
 from stellwerk.model.errors import ApplyFailed, PlanRefused, StellwerkError
 from stellwerk.model.guard import GuardState, GuardStatus
 from stellwerk.model.plan import CommandChange, FirewallChange, SysctlChange, UnitChange
+from stellwerk.model.text import joined, say
 from stellwerk_agent.netguard import backup, bootunit, files, inside, judge, live, verbs
 from stellwerk_agent.netguard.board import Board
 from stellwerk_agent.netguard.commands import Runner
@@ -101,7 +102,7 @@ class Transaction:
         except OSError as error:
             full = error.errno == errno.ENOSPC
             raise ApplyFailed(
-                f"{text}: failed",
+                say("{text}: failed", text=text),
                 why=error.strerror or str(error),
                 remedy="free some space on this machine and try again" if full else "",
             ) from error
@@ -144,7 +145,9 @@ class Transaction:
         )
         absent = [device for device in devices if device not in taken.live.up]
         if absent:
-            raise PlanRefused(f"this machine has no interface {', '.join(absent)}", remedy="make the plan again")
+            raise PlanRefused(
+                say("this machine has no interface {absent}", absent=", ".join(absent)), remedy="make the plan again"
+            )
         files.place(self.directory / "reserve", b"\0" * backup.RESERVE_BYTES, 0o600)
         backup.save(taken, self.directory)
         return taken
@@ -170,17 +173,17 @@ class Transaction:
         gone = [c.name for c in self.request.plan.changes if isinstance(c, UnitChange) and c.after is None]
         if gone:
             # While their files are there: disabling reads the [Install] section.
-            with self.step("units", f"disable {', '.join(gone)}"):
+            with self.step("units", say("disable {units}", units=", ".join(gone))):
                 for name in gone:
                     done = run(("systemctl", "disable", name))
                     must(done.ok, done.complaint)
         for path, _, after, mode in backup.targets(self.request):
             target = layout.under(path)
             if after is None:
-                with self.step("files", f"remove {path}"):
+                with self.step("files", say("remove {path}", path=path)):
                     files.remove(target)
             else:
-                with self.step("files", f"write {path}"):
+                with self.step("files", say("write {path}", path=path)):
                     files.make_directory(target.parent, 0o755)
                     files.place(target, backup.encode(after), mode, (0, 0) if layout.root == Path("/") else None)
 
@@ -192,7 +195,7 @@ class Transaction:
         owners = {device: live.owner(layout.root, device) for device in plan.reconfigure}
         self.journal.append("owners", owners=owners)
         if plan.reconfigure:
-            with self.step("reconfigure", f"reconfigure {', '.join(plan.reconfigure)}"):
+            with self.step("reconfigure", say("reconfigure {names}", names=", ".join(plan.reconfigure))):
                 # What is taken back ran before the first change: the profile of today goes with its file.
                 profiles = self.first.profiles if self.first is not None else taken.profiles
                 for note in live.reconfigure(layout, plan.reconfigure, run, taken.owners, profiles):
@@ -233,11 +236,11 @@ class Transaction:
         changes = self.request.plan.changes
         for change in changes:
             if isinstance(change, SysctlChange):
-                with self.step("sysctls", f"set {change.key} = {change.after}"):
+                with self.step("sysctls", say("set {key} = {value}", key=change.key, value=change.after)):
                     backup.write_sysctl(layout, change.key, change.after)
         units = [change for change in changes if isinstance(change, UnitChange)]
         if units:
-            with self.step("units", f"take up {', '.join(unit.name for unit in units)}"):
+            with self.step("units", say("take up {units}", units=", ".join(unit.name for unit in units))):
                 must(run(("systemctl", "daemon-reload")).ok, "systemd does not read its units again")
                 for unit in units:
                     if unit.after is not None:
@@ -245,12 +248,13 @@ class Transaction:
                         must(done.ok, done.complaint)
         for number, change in enumerate(changes):
             if isinstance(change, FirewallChange):
-                with self.step("firewall", f"firewall rule {change.table} {change.chain} {' '.join(change.rule)}"):
+                rule = " ".join((change.table, change.chain, *change.rule))
+                with self.step("firewall", say("firewall rule {rule}", rule=rule)):
                     there = verbs.rule_is_there(change.table, change.chain, change.rule, run)
                     self.journal.append("firewall", number=number, there=there)
                     verbs.run_verb(("firewall-insert", change.table, change.chain, *change.rule), run)
             elif isinstance(change, CommandChange):
-                with self.step("commands", f"run {' '.join(change.argv)}"):
+                with self.step("commands", say("run {command}", command=" ".join(change.argv))):
                     self.journal.append("command", number=number)
                     verbs.run_verb(change.argv, run)
 
@@ -258,7 +262,7 @@ class Transaction:
         layout, run, request = self.machine.layout, self.machine.run, self.request
         left = inside.wait_until_fine(lambda: inside.missing(layout, request, run), request.settle_s, self._stop)
         if left:
-            raise ApplyFailed("the change did not take effect", why="; ".join(left))
+            raise ApplyFailed("the change did not take effect", why=joined(left, "; "))
 
     def _check(self, taken: backup.Backup) -> None:
         run, request = self.machine.run, self.request
@@ -268,11 +272,11 @@ class Transaction:
                 lambda: inside.lost(request, taken.live, read_links(run)), request.settle_s, self._stop
             )
             if gone:
-                raise ApplyFailed("the change cut this machine off", why="; ".join(gone))
+                raise ApplyFailed("the change cut this machine off", why=joined(gone, "; "))
             if request.ping_peers:
                 silent = inside.wait_until_fine(lambda: inside.silent_peers(request, run), request.settle_s, self._stop)
                 if silent:
-                    raise ApplyFailed("the other machines do not answer", why="; ".join(silent))
+                    raise ApplyFailed("the other machines do not answer", why=joined(silent, "; "))
 
     # -- confirming ------------------------------------------------------------------------------------------------
 
@@ -300,7 +304,7 @@ class Transaction:
 def publish(layout: Layout, status: GuardStatus) -> None:
     """Let everybody on the machine read the status, so that it can be told without root after a reboot."""
     with contextlib.suppress(OSError):  # the journal is what counts; a full disk must not stop the way back
-        files.place(layout.outcome, json.dumps(wire.to_wire(status)).encode(), 0o644)
+        files.place(layout.outcome, json.dumps(wire.to_wire(status, texts=True)).encode(), 0o644)
 
 
 def must(fine: bool, complaint: str, fail: Callable[[str], StellwerkError] = ApplyFailed) -> None:

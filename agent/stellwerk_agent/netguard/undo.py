@@ -7,6 +7,7 @@ from dataclasses import replace
 from stellwerk.model.errors import PlanRefused
 from stellwerk.model.guard import GuardState
 from stellwerk.model.plan import Change, CommandChange, FileChange, FirewallChange, NodePlan, SysctlChange, UnitChange
+from stellwerk.model.text import say
 from stellwerk_agent.netguard import backup
 from stellwerk_agent.netguard.journal import Entry, Journal, state_of
 from stellwerk_agent.netguard.layout import Layout
@@ -20,9 +21,12 @@ def undo_request(layout: Layout, plan_id: str, owner_uid: int) -> Request:
     request = load_request(layout, plan_id)
     taken = backup.load(layout.plan(plan_id))
     if request is None or taken is None or state_of(entries) is not GuardState.CONFIRMED:
-        raise PlanRefused(f"there is no confirmed change {plan_id} on this machine", why="nothing can be taken back")
+        raise PlanRefused(
+            say("there is no confirmed change {plan_id} on this machine", plan_id=plan_id),
+            why="nothing can be taken back",
+        )
     if any(entry.event == "undone" for entry in entries):
-        raise PlanRefused(f"the change {plan_id} has been taken back already")
+        raise PlanRefused(say("the change {plan_id} has been taken back already", plan_id=plan_id))
     number = 1
     while layout.plan(f"{plan_id}.undo{number}").exists():
         number += 1

@@ -14,6 +14,7 @@ import ipaddress
 from collections.abc import Callable
 
 from stellwerk.model.errors import ApplyFailed, PlanRefused
+from stellwerk.model.text import say
 from stellwerk_agent.netguard.commands import Done, Runner
 from stellwerk_agent.netguard.request import check_address, check_cidr, check_device, check_rule
 
@@ -22,7 +23,8 @@ def check_verb(argv: tuple[str, ...]) -> None:
     """Refuse a verb that is not in the list, and arguments of another type. Raises `PlanRefused`."""
     if not argv or argv[0] not in _CHECKS:
         raise PlanRefused(
-            f"netguard knows no command {argv[0] if argv else ''!r}", why=f"it knows {', '.join(_CHECKS)}"
+            say("netguard knows no command {argv}", argv=repr(argv[0] if argv else "")),
+            why=say("it knows {checks}", checks=", ".join(_CHECKS)),
         )
     _CHECKS[argv[0]](argv[1:])
 
@@ -81,7 +83,7 @@ def _route(rest: tuple[str, ...]) -> None:
         if ipaddress.ip_network(rest[0]).prefixlen == 0:
             raise PlanRefused("a plan may not change the default route")
     except ValueError:
-        raise PlanRefused(f"{rest[0]!r} is not a network") from None
+        raise PlanRefused(say("{rest} is not a network", rest=repr(rest[0]))) from None
     check_device(rest[1])
     if len(rest) == 3:
         check_address(rest[2])
@@ -94,7 +96,7 @@ def _firewall(rest: tuple[str, ...]) -> None:
 
 def _count(rest: tuple[str, ...], least: int, most: int) -> None:
     if not least <= len(rest) <= most:
-        raise PlanRefused(f"wrong number of arguments: {' '.join(rest)!r}")
+        raise PlanRefused(say("wrong number of arguments: {rest}", rest=repr(" ".join(rest))))
 
 
 _CHECKS: dict[str, Callable[[tuple[str, ...]], None]] = {

@@ -9,6 +9,7 @@ from typing import Any
 
 from stellwerk.model.facts import Gpu
 from stellwerk.model.sample import GpuSample
+from stellwerk.model.text import say
 from stellwerk_agent import commands
 from stellwerk_agent.reading import Reader, clean, clean_text
 
@@ -213,5 +214,5 @@ def why_no_gpu(reader: Reader, complaint: str) -> str:
         if reader.text(f"/sys/bus/pci/devices/{name}/vendor") != NVIDIA:
             continue
         if (reader.text(f"/sys/bus/pci/devices/{name}/class") or "").startswith("0x03"):
-            return f"an NVIDIA GPU is on the PCI bus, but its driver does not answer: {complaint}"
-    return f"no NVIDIA GPU in this machine ({complaint})"
+            return say("an NVIDIA GPU is on the PCI bus, but its driver does not answer: {said}", said=complaint)
+    return say("no NVIDIA GPU in this machine ({said})", said=complaint)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 
 from stellwerk.model.facts import Gid, RdmaDevice
+from stellwerk.model.text import say
 from stellwerk_agent import commands
 from stellwerk_agent.probes.net import PCI_ADDRESS
 from stellwerk_agent.reading import Reader
@@ -176,5 +177,5 @@ def why_no_rdma(reader: Reader) -> str:
         vendor = reader.text(f"/sys/bus/pci/devices/{name}/vendor")
         kind = reader.text(f"/sys/bus/pci/devices/{name}/class") or ""
         if vendor == MELLANOX and kind.startswith("0x02"):
-            return "a ConnectX adapter is on the PCI bus, but it has no RDMA device: is the driver mlx5_ib loaded?"
-    return "no ConnectX and no other RDMA adapter in this machine"
+            return say("a ConnectX adapter is on the PCI bus, but it has no RDMA device: is the driver mlx5_ib loaded?")
+    return say("no ConnectX and no other RDMA adapter in this machine")

@@ -12,8 +12,9 @@ from stellwerk.fabric.state import HalfState, NodeState, halves_of, read_half, r
 from stellwerk.model.errors import BadInput, PlanRefused
 from stellwerk.model.fabric import CableFinding, Topology, TopologyKind
 from stellwerk.model.finding import Finding, Severity, Verification
+from stellwerk.model.text import say, words
 
-PLAN = ("Make the plan and apply it; it shows every change before.",)
+PLAN = (say("Make the plan and apply it; it shows every change before."),)
 
 
 class NotKnown(Exception):
@@ -53,7 +54,7 @@ class Case:
         if len(self.members) < 2:
             raise NotKnown("it takes two machines")
         if self.broken:
-            raise NotKnown(f"the netplan files of {words(self.broken)} cannot be read")
+            raise NotKnown(say("the netplan files of {broken} cannot be read", broken=words(self.broken)))
         if self.addressing is None or not self.addressing.assigned:
             raise NotKnown("the cabling is not known yet")
         return self.addressing
@@ -117,11 +118,6 @@ def finding(
 ) -> Finding:
     """A finding; `at` gives node and subject."""
     if at is not None:
-        node, subject = at.member.name, f"port {at.port.number} half {at.half.label}"
+        node = at.member.name
+        subject = say("port {port} half {half}", port=at.port.number, half=at.half.label)
     return Finding(code, severity, title, node, subject, tuple(evidence), meaning, tuple(remedy), fix)
-
-
-def words(items: Iterable[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    listed = list(items)
-    return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} and {listed[-1]}" if listed else ""

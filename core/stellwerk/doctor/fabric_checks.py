@@ -5,13 +5,14 @@ from __future__ import annotations
 import ipaddress
 from collections import Counter
 
-from stellwerk.doctor.case import PLAN, Case, NotKnown, finding, words
+from stellwerk.doctor.case import PLAN, Case, NotKnown, finding
 from stellwerk.fabric.addresses import networks_in_use
 from stellwerk.fabric.settings import arp_is_set
 from stellwerk.fabric.subnets import HOME_LANS, LINK_LOCAL, overlap
 from stellwerk.fabric.transit import needs_transit
 from stellwerk.fabric.verification import gid_index
 from stellwerk.model.finding import Finding, Severity
+from stellwerk.model.text import say, words
 
 
 def twins_one_subnet(case: Case) -> list[Finding]:
@@ -29,9 +30,14 @@ def twins_one_subnet(case: Case) -> list[Finding]:
                         finding(
                             "twins-one-subnet",
                             Severity.BAD,
-                            f"{other} and {at.netdev} are both in {address.network}",
+                            say(
+                                "{other} and {netdev} are both in {network}",
+                                other=other,
+                                netdev=at.netdev,
+                                network=address.network,
+                            ),
                             at=at,
-                            evidence=(f"{at.netdev}: {address}",),
+                            evidence=(say("{netdev}: {address}", netdev=at.netdev, address=address),),
                             meaning="Two interfaces in one subnet confuse routing and NCCL: answers leave by the "
                             "wrong half, and one half carries everything. Some NVIDIA tools write it this way.",
                             remedy=("Give each half a subnet of its own.", *PLAN),
@@ -54,17 +60,26 @@ def mtu_mixed(case: Case) -> list[Finding]:
         finding(
             "mtu-mixed",
             Severity.BAD,
-            f"MTU is {state.mtu} on one half of {at.member.name}, {usual} elsewhere"
+            say(
+                "MTU is {mtu} on one half of {member}, {usual} elsewhere",
+                mtu=state.mtu,
+                member=at.member.name,
+                usual=usual,
+            )
             if any(other.mtu == usual for _, other in halves)
-            else f"MTU is {state.mtu} on {at.netdev}, its file says {usual}",
+            else say("MTU is {mtu} on {netdev}, its file says {usual}", mtu=state.mtu, netdev=at.netdev, usual=usual),
             at=at,
             evidence=(
-                f"{at.netdev}: mtu {state.mtu}",
-                *(f"{path}: mtu {state.config.mtu}" for path in state.config.files if state.config.mtu),
+                say("{netdev}: mtu {mtu}", netdev=at.netdev, mtu=state.mtu),
+                *(
+                    say("{path}: mtu {mtu}", path=path, mtu=state.config.mtu)
+                    for path in state.config.files
+                    if state.config.mtu
+                ),
             ),
             meaning="Large packets are dropped on this half. Small ones pass, so a ping looks fine, but RDMA stops "
             "with IBV_WC_RETRY_EXC_ERR as soon as a model runs.",
-            remedy=(f"Put {usual} back. Nothing else changes.", *PLAN),
+            remedy=(say("Put {usual} back. Nothing else changes.", usual=usual), *PLAN),
             fix="plan",
         )
         for at, state in halves
@@ -76,7 +91,7 @@ def not_lasting(case: Case) -> list[Finding]:
     """Addresses or an MTU that a restart takes away."""
     case.need_fabric()
     if unread := [node.member.name for node in case.nodes if node.unread]:
-        raise NotKnown(f"the netplan files of {words(unread)} need the sudo password")
+        raise NotKnown(say("the netplan files of {unread} need the sudo password", unread=words(unread)))
     found = []
     for entry, state in case.in_fabric():
         lost = [str(address) for address in state.live if address not in state.static and not state.by_dhcp]
@@ -87,9 +102,9 @@ def not_lasting(case: Case) -> list[Finding]:
                 finding(
                     "not-lasting",
                     Severity.WARN,
-                    f"{what} of {entry.at.netdev} will be gone after a restart",
+                    say("{what} of {netdev} will be gone after a restart", what=what, netdev=entry.at.netdev),
                     at=entry.at,
-                    evidence=(f"no netplan file of {entry.at.member.name} sets it",),
+                    evidence=(say("no netplan file of {member} sets it", member=entry.at.member.name),),
                     meaning="It was set by hand and works until the machine restarts or NetworkManager takes over.",
                     remedy=PLAN,
                     fix="plan",
@@ -105,16 +120,16 @@ def address_changes(case: Case) -> list[Finding]:
         if not at.half.netdev.carrier:
             continue
         if state.by_dhcp:
-            what = "gets its address by DHCP"
+            title = say("{netdev} gets its address by DHCP", netdev=at.netdev)
         elif state.link_local and not state.live:
-            what = f"has only an address of {LINK_LOCAL}"
+            title = say("{netdev} has only an address of {network}", netdev=at.netdev, network=LINK_LOCAL)
         else:
             continue
         found.append(
             finding(
                 "address-changes",
                 Severity.WARN,
-                f"{at.netdev} {what}",
+                title,
                 at=at,
                 evidence=at.half.netdev.addresses,
                 meaning="It may be another one after a restart; Docker Swarm, Ray and NCCL keep the old one.",
@@ -138,9 +153,13 @@ def overlapping(case: Case) -> list[Finding]:
                     finding(
                         "overlap",
                         Severity.BAD,
-                        f"{address.network} of {entry.at.netdev} is in use elsewhere, too",
+                        say(
+                            "{network} of {netdev} is in use elsewhere, too",
+                            network=address.network,
+                            netdev=entry.at.netdev,
+                        ),
                         at=entry.at,
-                        evidence=(f"{other.network}: {other.where}",),
+                        evidence=(say("{network}: {where}", network=other.network, where=other.where),),
                         meaning="Traffic for one of the two networks goes to the other one.",
                         remedy=PLAN,
                         fix="plan",
@@ -161,7 +180,7 @@ def home_lan(case: Case) -> list[Finding]:
                     finding(
                         "overlap-home-lan",
                         Severity.WARN,
-                        f"{entry.at.netdev} is in {lan}, which many home routers hand out",
+                        say("{netdev} is in {lan}, which many home routers hand out", netdev=entry.at.netdev, lan=lan),
                         at=entry.at,
                         evidence=(str(address),),
                         meaning="It works here. In a LAN of that range this machine can no longer be reached.",
@@ -178,9 +197,12 @@ def default_route(case: Case) -> list[Finding]:
         finding(
             "default-route-on-fabric",
             Severity.WARN,
-            f"A default route of {node.member.name} leads over {at.netdev}",
+            say("A default route of {member} leads over {netdev}", member=node.member.name, netdev=at.netdev),
             at=at,
-            evidence=tuple(f"default via {r.via} dev {r.device} metric {r.metric}" for r in routes),
+            evidence=tuple(
+                say("default via {via} dev {device} metric {metric}", via=r.via, device=r.device, metric=r.metric)
+                for r in routes
+            ),
             meaning="A switch that hands out addresses has offered itself as the way to the internet.",
             remedy=("Switch the DHCP server of the switch off.", *PLAN),
             fix="plan",
@@ -205,10 +227,17 @@ def arp_flux(case: Case) -> list[Finding]:
                 finding(
                     "arp-flux",
                     Severity.BAD,
-                    f"{member.name} sends to {neighbour.address} by the wrong half",
+                    say("{member} sends to {address} by the wrong half", member=member.name, address=neighbour.address),
                     node=member.name,
                     subject=neighbour.device,
-                    evidence=(f"{neighbour.address} is at {neighbour.mac}, but belongs to {mac}",),
+                    evidence=(
+                        say(
+                            "{address} is at {mac}, but belongs to {mac2}",
+                            address=neighbour.address,
+                            mac=neighbour.mac,
+                            mac2=mac,
+                        ),
+                    ),
                     meaning="Both halves of a port share one wire, and the other one answered. RoCE takes its "
                     "destination from here, so one half gets the traffic of both.",
                     remedy=("Set arp_ignore, arp_announce and rp_filter on the fabric halves.", *PLAN),
@@ -230,10 +259,15 @@ def arp_settings(case: Case) -> list[Finding]:
                 finding(
                     "arp-settings",
                     Severity.INFO,
-                    f"{words(at.netdev for at in loose)} may answer ARP for each other",
+                    say("{netdev} may answer ARP for each other", netdev=words(at.netdev for at in loose)),
                     node=node.member.name,
                     evidence=[
-                        f"{device.name}: arp_ignore {device.arp_ignore}, arp_announce {device.arp_announce}"
+                        say(
+                            "{device}: arp_ignore {arp_ignore}, arp_announce {arp_announce}",
+                            device=device.name,
+                            arp_ignore=device.arp_ignore,
+                            arp_announce=device.arp_announce,
+                        )
                         for device in (at.half.netdev for at in loose)
                     ],
                     meaning="It may work for a long time and then give half the speed.",
@@ -253,9 +287,12 @@ def gid_missing(case: Case) -> list[Finding]:
         finding(
             "gid-missing",
             Severity.BAD,
-            f"{entry.at.half.rdma.name} has no RoCE v2 entry for {entry.address.ip}",
+            say("{rdma} has no RoCE v2 entry for {ip}", rdma=entry.at.half.rdma.name, ip=entry.address.ip),
             at=entry.at,
-            evidence=[f"{gid.index}: {gid.gid} {gid.kind}" for gid in entry.at.half.rdma.gids][:8],
+            evidence=[
+                say("{index}: {gid} {kind}", index=gid.index, gid=gid.gid, kind=gid.kind)
+                for gid in entry.at.half.rdma.gids
+            ][:8],
             meaning="RDMA connections end with `local GID ::` or hang.",
             remedy=("Apply the plan again; if it stays, restart the machine.",),
         )
@@ -276,9 +313,20 @@ def gid_drift(case: Case) -> list[Finding]:
         finding(
             "gid-drift",
             Severity.INFO,
-            f"GID index is {indices[entry.key]} on {entry.at.netdev}, on the others it is {usual}",
+            say(
+                "GID index is {indices} on {netdev}, on the others it is {usual}",
+                indices=indices[entry.key],
+                netdev=entry.at.netdev,
+                usual=usual,
+            ),
             at=entry.at,
-            evidence=(f"{entry.at.half.rdma.name if entry.at.half.rdma else entry.at.netdev}: {indices[entry.key]}",),
+            evidence=(
+                say(
+                    "{rdma}: {indices}",
+                    rdma=entry.at.half.rdma.name if entry.at.half.rdma else entry.at.netdev,
+                    indices=indices[entry.key],
+                ),
+            ),
             meaning="A fixed NCCL_IB_GID_INDEX fails here. What Stellwerk starts reads the index at launch.",
             remedy=("Do not write the index into a file; use the variables that Stellwerk makes.",),
         )
@@ -300,9 +348,9 @@ def transit(case: Case) -> list[Finding]:
         finding(
             "transit-off",
             Severity.WARN,
-            f"{name} does not pass fabric traffic on",
+            say("{name} does not pass fabric traffic on", name=name),
             node=name,
-            evidence=[f"net.ipv4.conf.{netdev}.forwarding = 0" for netdev in netdevs],
+            evidence=[say("net.ipv4.conf.{netdev}.forwarding = 0", netdev=netdev) for netdev in netdevs],
             meaning="Neighbours reach each other; machines on opposite sides do not.",
             remedy=PLAN,
             fix="plan",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from stellwerk.doctor.case import PLAN, Case, NotKnown, finding, words
+from stellwerk.doctor.case import PLAN, Case, NotKnown, finding
 from stellwerk.fabric.netplan import OWN_PATH
 from stellwerk.fabric.state import halves_of
 from stellwerk.model.finding import Finding, Severity
+from stellwerk.model.text import say, words
 
 
 def netplan_broken(case: Case) -> list[Finding]:
@@ -28,7 +29,7 @@ def netplan_unread(case: Case) -> list[Finding]:
     """Nothing wrong, but not all files could be read."""
     unread = [node.member.name for node in case.nodes if node.unread]
     if unread:
-        raise NotKnown(f"the netplan files of {words(unread)} need the sudo password")
+        raise NotKnown(say("the netplan files of {unread} need the sudo password", unread=words(unread)))
     return []
 
 
@@ -38,12 +39,12 @@ def netplan_permissions(case: Case) -> list[Finding]:
         finding(
             "netplan-permissions",
             Severity.INFO,
-            f"{file.path} can be read by others",
+            say("{path} can be read by others", path=file.path),
             node=member.name,
             subject=file.path,
-            evidence=(f"mode {file.mode & 0o777:o}",),
+            evidence=(say("mode {mode}", mode=f"{file.mode & 511:o}"),),
             meaning="netplan warns about it each time, because such a file may hold a Wi-Fi password.",
-            remedy=(f"sudo chmod 600 {file.path}",),
+            remedy=(say("sudo chmod 600 {path}", path=file.path),),
         )
         for member in case.members
         for file in member.facts.netplan
@@ -64,11 +65,14 @@ def foreign_claims(case: Case) -> list[Finding]:
                     finding(
                         "foreign-netplan-claims-interface",
                         Severity.WARN,
-                        f"{at.netdev} is configured by {words(paths)}",
+                        say("{netdev} is configured by {paths}", netdev=at.netdev, paths=words(paths)),
                         at=at,
                         evidence=paths,
                         meaning="netplan adds the addresses of all files up, so an old file keeps old addresses alive.",
-                        remedy=(f"Leave it in one file; the plan takes it out of {words(foreign)}.", *PLAN),
+                        remedy=(
+                            say("Leave it in one file; the plan takes it out of {foreign}.", foreign=words(foreign)),
+                            *PLAN,
+                        ),
                         fix="plan",
                     )
                 )
@@ -86,11 +90,11 @@ def wildcards(case: Case) -> list[Finding]:
         finding(
             "netplan-pattern",
             Severity.WARN,
-            f"{claim.path} configures {at.netdev} by the entry {claim.key}",
+            say("{path} configures {netdev} by the entry {key}", path=claim.path, netdev=at.netdev, key=claim.key),
             at=at,
-            evidence=(f"{claim.key} {what[claim.kind]}",),
+            evidence=(say("{key} {what}", key=claim.key, what=what[claim.kind]),),
             meaning="Such an entry cannot be taken over without changing other interfaces.",
-            remedy=(f"Take {at.netdev} out of {claim.path} by hand.",),
+            remedy=(say("Take {netdev} out of {path} by hand.", netdev=at.netdev, path=claim.path),),
         )
         for node in case.nodes
         for at in halves_of(node.member)
@@ -106,12 +110,12 @@ def in_a_bond(case: Case) -> list[Finding]:
         finding(
             "half-in-bond",
             Severity.BAD,
-            f"{device.name} is part of {device.master}",
+            say("{device} is part of {master}", device=device.name, master=device.master),
             node=member.name,
             subject=device.name,
-            evidence=(f"{device.name} master {device.master}",),
+            evidence=(say("{device} master {master}", device=device.name, master=device.master),),
             meaning="RDMA uses each half by itself; in a bond or bridge its speed is lost.",
-            remedy=(f"Take {device.name} out of {device.master}.",),
+            remedy=(say("Take {device} out of {master}.", device=device.name, master=device.master),),
         )
         for member in case.members
         for device in member.facts.netdevs

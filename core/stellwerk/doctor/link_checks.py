@@ -5,6 +5,7 @@ from __future__ import annotations
 from stellwerk.doctor.case import PLAN, Case, NotKnown, finding
 from stellwerk.fabric.cable_findings import FULL_SPEED_MBPS, as_finding
 from stellwerk.model.finding import Finding, Severity
+from stellwerk.model.text import say
 from stellwerk.model.units import link_speed
 
 
@@ -28,10 +29,17 @@ def link_100g(case: Case) -> list[Finding]:
                     finding(
                         "link-100g",
                         Severity.WARN,
-                        f"{member.name} port {port.number} runs at {link_speed(min(speeds))}, not at 200 Gb/s",
+                        say(
+                            "{member} port {number} runs at {speeds}, not at 200 Gb/s",
+                            member=member.name,
+                            number=port.number,
+                            speeds=link_speed(min(speeds)),
+                        ),
                         node=member.name,
-                        subject=f"port {port.number}",
-                        evidence=[f"{name}: {link_speed(min(speeds))}" for name in port.netdevs],
+                        subject=say("port {port}", port=port.number),
+                        evidence=[
+                            say("{name}: {speeds}", name=name, speeds=link_speed(min(speeds))) for name in port.netdevs
+                        ],
                         meaning="It works; models that span machines may get slower by a few percent.",
                         remedy=(
                             "Try a cable made for 200 or 400 Gb/s Ethernet.",
@@ -53,17 +61,19 @@ def half_down(case: Case) -> list[Finding]:
             for half in port.halves:
                 if up and not half.netdev.carrier:
                     off = half.netdev.admin_up is False
-                    state = "off" if off else "no carrier"
+                    state = say("off") if off else say("no carrier")
                     found.append(
                         finding(
                             "half-down",
                             Severity.BAD,
-                            f"Half {half.label} of port {port.number} is {'switched off' if off else 'down'}",
+                            say("Half {half} of port {port} is switched off", half=half.label, port=port.number)
+                            if off
+                            else say("Half {half} of port {port} is down", half=half.label, port=port.number),
                             node=member.name,
-                            subject=f"port {port.number} half {half.label}",
+                            subject=say("port {port} half {half}", port=port.number, half=half.label),
                             evidence=(
-                                f"{half.netdev.name}: {state}",
-                                f"{up[0].netdev.name}: up",
+                                say("{netdev}: {state}", netdev=half.netdev.name, state=state),
+                                say("{netdev}: up", netdev=up[0].netdev.name),
                             ),
                             meaning="Both halves share one cable; with one of them the port gives half its speed.",
                             remedy=PLAN if off else ("Restart the machine; if it stays, update its firmware.",),
@@ -88,9 +98,21 @@ def pcie_downgraded(case: Case) -> list[Finding]:
                 finding(
                     "pcie-downgraded",
                     Severity.WARN,
-                    f"The PCIe link of {at.netdev} came up at {d.pcie_speed_gts:g} GT/s ×{d.pcie_width}",
+                    say(
+                        "The PCIe link of {netdev} came up at {pcie_speed_gts} GT/s ×{pcie_width}",
+                        netdev=at.netdev,
+                        pcie_speed_gts=f"{d.pcie_speed_gts:g}",
+                        pcie_width=d.pcie_width,
+                    ),
                     at=at,
-                    evidence=(f"{d.pci_address}: can do {best:g} GT/s ×{widest}",),
+                    evidence=(
+                        say(
+                            "{pci_address}: can do {best} GT/s ×{widest}",
+                            pci_address=d.pci_address,
+                            best=f"{best:g}",
+                            widest=widest,
+                        ),
+                    ),
                     meaning="This half is limited by it; the other one is not.",
                     remedy=("Shut the machine down, unplug its power for a minute, start it.", "Update its firmware."),
                 )

@@ -7,16 +7,17 @@ import statistics
 from collections import Counter
 from collections.abc import Callable
 
-from stellwerk.doctor.case import Case, NotKnown, finding, words
+from stellwerk.doctor.case import Case, NotKnown, finding
 from stellwerk.fabric.members import Member
 from stellwerk.model.finding import Finding, Severity
+from stellwerk.model.text import say, words
 from stellwerk.model.units import gibibytes_from_kb
 
 CLOCK_WARN_S = 10.0
 CLOCK_BAD_S = 120.0
 OLDEST_DGX_OS = (7, 4)  # 7.5.0 was installed in June 2026; NVIDIA asks for April 2026 or later
 DISK_LOW_BYTES = 5 * 1024**3
-_BAD_KERNELS = {"6.17.0-1008": "it panics in the PCIe DOE mailbox"}
+_BAD_KERNELS = {"6.17.0-1008": say("it panics in the PCIe DOE mailbox")}
 _TOOLS = {"ib_write_bw": "perftest", "ib_write_lat": "perftest", "ethtool": "ethtool", "rdma": "iproute2"}
 
 
@@ -36,17 +37,23 @@ def no_sudo(case: Case) -> list[Finding]:
         finding(
             "no-sudo",
             Severity.BAD,
-            f"{member.facts.user} may not become root on {member.name}",
+            say("{user} may not become root on {member}", user=member.facts.user, member=member.name),
             node=member.name,
             evidence=(member.facts.sudo.why,) if member.facts.sudo.why else (),
             meaning="The machine can be watched, but its network cannot be changed.",
-            remedy=(f"As an administrator of {member.name}: usermod -aG sudo {member.facts.user}, then log in again.",),
+            remedy=(
+                say(
+                    "As an administrator of {member}: usermod -aG sudo {user}, then log in again.",
+                    member=member.name,
+                    user=member.facts.user,
+                ),
+            ),
         )
         for member in case.members
         if member.facts.sudo.state == "none"
     ]
     if unknown and not found:
-        raise NotKnown(f"{words(unknown)} did not say how root can be had")
+        raise NotKnown(say("{unknown} did not say how root can be had", unknown=words(unknown)))
     return found
 
 
@@ -64,7 +71,7 @@ def os_too_old(case: Case) -> list[Finding]:
                 finding(
                     "os-too-old",
                     Severity.WARN,
-                    f"DGX OS {text} is older than clusters need",
+                    say("DGX OS {text} is older than clusters need", text=text),
                     node=member.name,
                     evidence=("/etc/dgx-release",),
                     meaning="NVIDIA supports clusters from the DGX OS of April 2026 on.",
@@ -72,7 +79,7 @@ def os_too_old(case: Case) -> list[Finding]:
                 )
             )
     if unknown and not found:
-        raise NotKnown(f"{words(unknown)} did not say its DGX OS version")
+        raise NotKnown(say("{unknown} did not say its DGX OS version", unknown=words(unknown)))
     return found
 
 
@@ -85,9 +92,15 @@ def cma_zero(case: Case) -> list[Finding]:
         finding(
             "cma-zero",
             Severity.WARN,
-            f"The kernel keeps {gibibytes_from_kb(memory.cma_free_kb)} that RDMA cannot register",
+            say(
+                "The kernel keeps {cma_free_kb} that RDMA cannot register",
+                cma_free_kb=gibibytes_from_kb(memory.cma_free_kb),
+            ),
             node=member.name,
-            evidence=(f"CmaTotal: 0 kB, CmaFree: {memory.cma_free_kb} kB", f"kernel {member.facts.kernel}"),
+            evidence=(
+                say("CmaTotal: 0 kB, CmaFree: {cma_free_kb} kB", cma_free_kb=memory.cma_free_kb),
+                say("kernel {kernel}", kernel=member.facts.kernel),
+            ),
             meaning="ibv_reg_mr ends with ENOMEM once a model is large. The kernel reserved it for a handover.",
             remedy=("Start the kernel with kho=off, or use kernel 6.17.", "Restart the machine."),
         )
@@ -109,16 +122,18 @@ def clock_skew(case: Case) -> list[Finding]:
     for name, clock in clocks.items():
         off = 0.0 if clock is None else clock - middle
         if abs(off) > CLOCK_WARN_S:
-            way = "ahead of" if off > 0 else "behind"
+            apart = f"{abs(off):.0f}"
+            ahead = say("The clock of {name} is {seconds} s ahead of the others", name=name, seconds=apart)
+            behind = say("The clock of {name} is {seconds} s behind the others", name=name, seconds=apart)
             found.append(
                 finding(
                     "clock-skew",
                     Severity.BAD if abs(off) > CLOCK_BAD_S else Severity.WARN,
-                    f"The clock of {name} is {abs(off):.0f} s {way} the others",
+                    ahead if off > 0 else behind,
                     node=name,
-                    evidence=(f"read at the same moment, {abs(off):.0f} s apart",),
+                    evidence=(say("read at the same moment, {off} s apart", off=f"{abs(off):.0f}"),),
                     meaning="Logs cannot be compared, certificates fail, and a distributed job may give up.",
-                    remedy=(f"On {name}: timedatectl set-ntp true, and look why it was off.",),
+                    remedy=(say("On {name}: timedatectl set-ntp true, and look why it was off.", name=name),),
                 )
             )
     return found
@@ -134,10 +149,26 @@ def _two_clocks(clocks: dict[str, float]) -> list[Finding]:
         finding(
             "clock-skew",
             Severity.BAD if apart > CLOCK_BAD_S else Severity.WARN,
-            f"The clocks of {first} and {second} are {apart:.0f} s apart",
-            evidence=(f"{first if one < other else second} is behind; which one is wrong cannot be told from two",),
+            say(
+                "The clocks of {first} and {second} are {apart} s apart",
+                first=first,
+                second=second,
+                apart=f"{apart:.0f}",
+            ),
+            evidence=(
+                say(
+                    "{first} is behind; which one is wrong cannot be told from two",
+                    first=first if one < other else second,
+                ),
+            ),
             meaning="Logs cannot be compared, certificates fail, and a distributed job may give up.",
-            remedy=(f"On {first} and {second}: timedatectl set-ntp true, and look why one was off.",),
+            remedy=(
+                say(
+                    "On {first} and {second}: timedatectl set-ntp true, and look why one was off.",
+                    first=first,
+                    second=second,
+                ),
+            ),
         )
     ]
 
@@ -155,9 +186,12 @@ def _mixed(
         finding(
             code,
             Severity.INFO,
-            f"{what} {text}, on the others {usual}",
+            say("{what} {text}, on the others {usual}", what=what, text=text, usual=usual),
             node=name,
-            evidence=[f"{other}: {words(n for n, t in values.items() if t == other)}" for other in known],
+            evidence=[
+                say("{other}: {n}", other=other, n=words((n for n, t in values.items() if t == other)))
+                for other in known
+            ],
             meaning=meaning,
             remedy=(remedy,),
         )
@@ -168,35 +202,35 @@ def _mixed(
 
 def driver_mixed(case: Case) -> list[Finding]:
     """Different GPU drivers."""
-    meaning = "Mixed drivers have led to hangs in NCCL and to GSP errors."
+    meaning = say("Mixed drivers have led to hangs in NCCL and to GSP errors.")
     return _mixed(
-        case, "driver-mixed", "Driver", lambda m: m.facts.gpus[0].driver if m.facts.gpus else None, meaning,
-        "Bring all machines to the same DGX OS version.",
+        case, "driver-mixed", say("Driver"), lambda m: m.facts.gpus[0].driver if m.facts.gpus else None, meaning,
+        say("Bring all machines to the same DGX OS version."),
     )  # fmt: skip
 
 
 def kernel_mixed(case: Case) -> list[Finding]:
     """Different kernels."""
-    meaning = "Faults then show on one machine only, and are hard to find."
-    remedy = "Update all machines and restart them."
-    return _mixed(case, "kernel-mixed", "Kernel", lambda m: m.facts.kernel, meaning, remedy)
+    meaning = say("Faults then show on one machine only, and are hard to find.")
+    remedy = say("Update all machines and restart them.")
+    return _mixed(case, "kernel-mixed", say("Kernel"), lambda m: m.facts.kernel, meaning, remedy)
 
 
 def os_mixed(case: Case) -> list[Finding]:
     """Different DGX OS versions."""
-    meaning = "Firmware and drivers come with the DGX OS; mixed ones have led to driver errors."
-    remedy = "Bring all machines to the same DGX OS version."
+    meaning = say("Firmware and drivers come with the DGX OS; mixed ones have led to driver errors.")
+    remedy = say("Bring all machines to the same DGX OS version.")
     return _mixed(
-        case, "os-mixed", "DGX OS", lambda m: m.facts.dgx.ota_version if m.facts.dgx else None, meaning, remedy
+        case, "os-mixed", say("DGX OS"), lambda m: m.facts.dgx.ota_version if m.facts.dgx else None, meaning, remedy
     )
 
 
 def firmware_mixed(case: Case) -> list[Finding]:
     """Different ConnectX firmware."""
-    meaning = "Link speed and PCIe width depend on it."
+    meaning = say("Link speed and PCIe width depend on it.")
     return _mixed(
-        case, "firmware-mixed", "ConnectX firmware", lambda m: m.facts.rdma[0].firmware if m.facts.rdma else None,
-        meaning, "Bring all machines to the same DGX OS version.",
+        case, "firmware-mixed", say("ConnectX firmware"), lambda m: m.facts.rdma[0].firmware if m.facts.rdma else None,
+        meaning, say("Bring all machines to the same DGX OS version."),
     )  # fmt: skip
 
 
@@ -207,16 +241,16 @@ def memory_mixed(case: Case) -> list[Finding]:
         total = member.facts.memory.total_kb
         return None if total is None else f"{round(total / 1024**2 / 8) * 8} GiB"
 
-    meaning = "A model that is split evenly fits only if it fits into the smallest machine."
-    return _mixed(case, "memory-mixed", "Memory", size, meaning, "Combine machines with the same memory.")
+    meaning = say("A model that is split evenly fits only if it fits into the smallest machine.")
+    return _mixed(case, "memory-mixed", say("Memory"), size, meaning, say("Combine machines with the same memory."))
 
 
 def user_mixed(case: Case) -> list[Finding]:
     """Different user names or ids."""
-    meaning = "Paths and owners of files differ; mpirun and shared folders expect the same user."
+    meaning = say("Paths and owners of files differ; mpirun and shared folders expect the same user.")
     return _mixed(
-        case, "user-mixed", "User", lambda m: f"{m.facts.user} ({m.facts.uid}:{m.facts.gid})", meaning,
-        "Use the same user on all machines, or leave it: Stellwerk does not need it.",
+        case, "user-mixed", say("User"), lambda m: f"{m.facts.user} ({m.facts.uid}:{m.facts.gid})", meaning,
+        say("Use the same user on all machines, or leave it: Stellwerk does not need it."),
     )  # fmt: skip
 
 
@@ -229,9 +263,9 @@ def agents_differ(case: Case) -> list[Finding]:
         finding(
             "agents-differ",
             Severity.WARN,
-            f"{name} runs another agent than the others",
+            say("{name} runs another agent than the others", name=name),
             node=name,
-            evidence=(f"{version[:16]}, the others {usual[:16]}",),
+            evidence=(say("{version}, the others {usual}", version=version[:16], usual=usual[:16]),),
             meaning="Answers may not be comparable.",
             remedy=("Disconnect and connect it again; the agent is replaced then, and jobs go on.",),
         )
@@ -242,14 +276,14 @@ def agents_differ(case: Case) -> list[Finding]:
 
 def same_machine_id(case: Case) -> list[Finding]:
     """Two machines with one machine id."""
-    remedy = "sudo rm /etc/machine-id && sudo systemd-machine-id-setup, then restart"
-    return _shared(case, "same-machine-id", "machine id", lambda member: member.facts.node_id, remedy)
+    remedy = say("sudo rm /etc/machine-id && sudo systemd-machine-id-setup, then restart")
+    return _shared(case, "same-machine-id", say("machine id"), lambda member: member.facts.node_id, remedy)
 
 
 def same_hostname(case: Case) -> list[Finding]:
     """Two machines with one host name."""
-    remedy = "sudo hostnamectl set-hostname NAME"
-    return _shared(case, "same-hostname", "host name", lambda member: member.facts.hostname, remedy)
+    remedy = say("sudo hostnamectl set-hostname NAME")
+    return _shared(case, "same-hostname", say("host name"), lambda member: member.facts.hostname, remedy)
 
 
 def _shared(case: Case, code: str, what: str, value: Callable[[Member], str], remedy: str) -> list[Finding]:
@@ -260,11 +294,11 @@ def _shared(case: Case, code: str, what: str, value: Callable[[Member], str], re
         finding(
             code,
             Severity.WARN,
-            f"{words(names)} have the same {what}",
+            say("{names} have the same {what}", names=words(names), what=what),
             node=names[-1],
-            evidence=(f"{what}: {shared}",),
+            evidence=(say("{what}: {shared}", what=what, shared=shared),),
             meaning="One is a copy of the other. DHCP may give both one address, and logs cannot be told apart.",
-            remedy=(f"On {names[-1]}: {remedy}.",),
+            remedy=(say("On {names}: {remedy}.", names=names[-1], remedy=remedy),),
         )
         for shared, names in groups.items()
         if len(names) > 1
@@ -277,7 +311,7 @@ def bad_kernel(case: Case) -> list[Finding]:
         finding(
             "kernel-faulty",
             Severity.WARN,
-            f"Kernel {member.facts.kernel} has a known fault",
+            say("Kernel {kernel} has a known fault", kernel=member.facts.kernel),
             node=member.name,
             evidence=(why,),
             meaning="The machine may stop while it runs.",
@@ -298,7 +332,11 @@ def disk_low(case: Case) -> list[Finding]:
         finding(
             "disk-low",
             Severity.WARN,
-            f"{(member.facts.disk_free_bytes or 0) / 1024**3:.1f} GiB are free on {member.name}",
+            say(
+                "{disk_free_bytes} GiB are free on {member}",
+                disk_free_bytes=f"{(member.facts.disk_free_bytes or 0) / 1024**3:.1f}",
+                member=member.name,
+            ),
             node=member.name,
             evidence=(member.facts.home,),
             meaning="A network change needs room for its backup, and models need much more.",
@@ -315,16 +353,24 @@ def tools_missing(case: Case) -> list[Finding]:
     for member in case.members:
         missing = [t for t in _TOOLS if t in member.facts.tools and member.facts.tools[t] is None]
         if missing and member.facts.rdma:
-            packages = words(sorted({_TOOLS[tool] for tool in missing}))
+            packages = " ".join(sorted({_TOOLS[tool] for tool in missing}))
             found.append(
                 finding(
                     "tools-missing",
                     Severity.INFO,
-                    f"{words(missing)} {'is' if len(missing) == 1 else 'are'} not installed on {member.name}",
+                    say("{tool} is not installed on {node}", tool=missing[0], node=member.name)
+                    if len(missing) == 1
+                    else say("{tools} are not installed on {node}", tools=words(missing), node=member.name),
                     node=member.name,
-                    evidence=[f"{tool}: not found" for tool in missing],
+                    evidence=[say("{tool}: not found", tool=tool) for tool in missing],
                     meaning="Without them bandwidth and latency cannot be proven.",
-                    remedy=(f"On {member.name}: sudo apt install {packages.replace(' and', '').replace(',', '')}",),
+                    remedy=(
+                        say(
+                            "On {member}: sudo apt install {packages}",
+                            member=member.name,
+                            packages=packages,
+                        ),
+                    ),
                 )
             )
     return found
@@ -341,9 +387,9 @@ def management_wifi(case: Case) -> list[Finding]:
                 finding(
                     "management-wifi",
                     Severity.INFO,
-                    f"{member.name} is reached over Wi-Fi ({name})",
+                    say("{member} is reached over Wi-Fi ({name})", member=member.name, name=name),
                     node=member.name,
-                    evidence=(f"default route through {name}",),
+                    evidence=(say("default route through {name}", name=name),),
                     meaning="A run whose ranks meet over it ends when the radio blips.",
                     remedy=("Use the Ethernet port where you can.",),
                 )
@@ -357,10 +403,12 @@ def no_ports(case: Case) -> list[Finding]:
         finding(
             "no-ports",
             Severity.WARN,
-            f"{member.name} has no port for a fabric",
+            say("{member} has no port for a fabric", member=member.name),
             node=member.name,
-            evidence=[f"{entry.netdev}: {entry.why}" for entry in member.node_ports.excluded],
-            meaning=f"It has {member.node_ports.note or 'no port'}.",
+            evidence=[
+                say("{netdev}: {why}", netdev=entry.netdev, why=entry.why) for entry in member.node_ports.excluded
+            ],
+            meaning=say("It has {note}.", note=member.node_ports.note or say("no port")),
             remedy=("Leave it out of the fabric; it can still be watched.",),
         )
         for member in case.members
