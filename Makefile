@@ -52,7 +52,8 @@ bench: $(VENV)/.test
 	$(BIN)/python tests/bench/eight_nodes.py
 	$(BIN)/python tests/bench/telemetry_load.py
 	$(BIN)/python tests/bench/decide.py
-	$(BIN)/python tests/bench/collectives.py
+	$(BIN)/python tests/bench/collectives.py --tune
+	$(BIN)/python tests/bench/torch_backend.py
 	$(BIN)/python tests/bench/window.py
 	$(BIN)/python tests/bench/gateway.py
 
