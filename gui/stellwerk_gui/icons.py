@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from importlib.resources import files
 
-from PySide6.QtCore import QByteArray, QRectF, QSize, Qt
+from PySide6.QtCore import QByteArray, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QImage, QPainter, QPen, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
@@ -72,6 +72,27 @@ def swatch(colour: str, side: int, *, hollow: bool = False, pad: int = 0) -> QIc
         painter.setBrush(Qt.BrushStyle.NoBrush if hollow else QColor(colour))
         inset = 0.75 if hollow else 0.0
         painter.drawRoundedRect(QRectF(0, 0, side, side).adjusted(inset, inset, -inset, -inset), 3, 3)
+        painter.end()
+        made.addPixmap(padded(image, (0, pad)))
+    return made
+
+
+def stroke(colour: str, wide: int, high: int, *, dashed: bool = False, hollow: bool = False, pad: int = 0) -> QIcon:
+    """A piece of a graph's line as an icon: dashed like the line itself, thin while it is hidden."""
+    made = QIcon()
+    for ratio in (1.0, 2.0):
+        image = QPixmap(round(wide * ratio), round(high * ratio))
+        image.setDevicePixelRatio(ratio)
+        image.fill(Qt.GlobalColor.transparent)
+        pen = QPen(QColor(colour), 1.0 if hollow else 2.5)
+        pen.setCapStyle(Qt.PenCapStyle.FlatCap)
+        if dashed:
+            unit = wide / 5 / pen.widthF()  # three dashes, two gaps
+            pen.setDashPattern([unit, unit])
+        painter = QPainter(image)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(pen)
+        painter.drawLine(QPointF(0, high / 2), QPointF(wide, high / 2))
         painter.end()
         made.addPixmap(padded(image, (0, pad)))
     return made

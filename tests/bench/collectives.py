@@ -81,13 +81,17 @@ def steps(console: Console) -> bool:
     good = True
     for ranks in plan.ranks:
         expected = {"direct": 1, "two_shot": 2, "recursive_doubling": ranks.bit_length() - 1, "ring": 2 * (ranks - 1)}
+        direct = result.cell("tcp direct", ranks, 16 << 10)
+        assert direct is not None
         for name, count in expected.items():
             cell = result.cell(f"tcp {name}", ranks, 16 << 10)
             assert cell is not None
-            near = abs(cell.median_us / 1000 / count - 1) <= 0.3
+            times = cell.median_us / direct.median_us
+            near = abs(times / count - 1) <= 0.3
             good = good and near
             console.print(
-                f"1 ms link, {ranks} ranks, 16 KiB, {name:20} {cell.median_us / 1000:6.2f} ms for {count} steps"
+                f"1 ms link, {ranks} ranks, 16 KiB, {name:20} {cell.median_us / 1000:6.2f} ms, "
+                f"{times:5.2f} times direct for {count} steps"
                 f"{'' if near else '  (not within 30 %)'}"
             )
     return good

@@ -215,17 +215,17 @@ class MeasurePage(Page):
         self._refresh()
 
     def _show_chips(self, shown: Shown) -> None:
-        series = {s.name: s.colour for s in map(series_of, shown.result.contenders)}
+        series = {s.name: s for s in map(series_of, shown.result.contenders)}
         if list(series) != list(self._chip_of):
             clear_layout(self._chips)
-            self._chip_of = {name: LineChip(name, colour, False) for name, colour in series.items()}
+            self._chip_of = {name: LineChip(name, s.colour, False, dashed=s.dashed) for name, s in series.items()}
             for name, chip in self._chip_of.items():
                 chip.clicked.connect(partial(self._toggle, name))
                 chip.isolated.connect(self._isolate)
                 self._chips.addWidget(chip, 0, Qt.AlignmentFlag.AlignLeft)
             self._chips.addStretch(1)
         for name, chip in self._chip_of.items():
-            chip.show_off(series[name], name in self._hidden)
+            chip.show_off(series[name].colour, name in self._hidden)
 
     def _toggle(self, name: str, _: bool = False) -> None:
         self._hidden = self._hidden ^ {name}

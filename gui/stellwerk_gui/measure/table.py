@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QBrush, QColor
 from PySide6.QtWidgets import QHeaderView, QTableWidget, QTableWidgetItem
 
 from stellwerk.measure.collectives import Result
 from stellwerk.model.units import size_text
 from stellwerk_gui import theme
-from stellwerk_gui.icons import swatch
+from stellwerk_gui.icons import stroke
 from stellwerk_gui.measure.figures import contender_name, rows, series_of
 
 ROW_PX = 28
@@ -41,9 +41,11 @@ class FiguresTable(QTableWidget):
         first.setTextAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.setHorizontalHeaderItem(0, first)
         px, c = theme.current().px, theme.current().tokens
+        self.setIconSize(QSize(px(26), px(10)))
         for y, line in enumerate(lines):
             name = QTableWidgetItem(contender_name(line.contender))
-            name.setIcon(swatch(series_of(line.contender).colour, px(10), pad=px(6)))
+            series = series_of(line.contender)
+            name.setIcon(stroke(series.colour, px(20), px(10), dashed=series.dashed, pad=px(6)))
             self.setItem(y, 0, name)
             for x, (text, best) in enumerate(zip(line.texts, line.best, strict=True), 1):
                 item = self._figure(text)
