@@ -205,6 +205,10 @@
    <translation>1 Sache ist zu richten</translation>
   </message>
   <message>
+   <source>Close</source>
+   <translation>Schließen</translation>
+  </message>
+  <message>
    <source>Give the sudo password</source>
    <translation>Sudo-Passwort angeben</translation>
   </message>
@@ -594,20 +598,19 @@
  <context>
   <name>HalfChart</name>
   <message>
-   <source>Sent</source>
-   <translation>Gesendet</translation>
-  </message>
-  <message>
-   <source>Sent in the last five minutes</source>
-   <translation>In den letzten fünf Minuten gesendet</translation>
-  </message>
-  <message>
    <source>half {n}</source>
    <translation>Hälfte {n}</translation>
   </message>
   <message>
    <source>now</source>
    <translation>jetzt</translation>
+  </message>
+ </context>
+ <context>
+  <name>HalfRow</name>
+  <message>
+   <source>no address</source>
+   <translation>keine Adresse</translation>
   </message>
  </context>
  <context>
@@ -1079,10 +1082,6 @@
  <context>
   <name>NodePanel</name>
   <message>
-   <source>Address</source>
-   <translation>Adresse</translation>
-  </message>
-  <message>
    <source>Agent</source>
    <translation>Agent</translation>
   </message>
@@ -1091,8 +1090,8 @@
    <translation>Schließen</translation>
   </message>
   <message>
-   <source>Connection</source>
-   <translation>Verbindung</translation>
+   <source>Degraded</source>
+   <translation>Eingeschränkt</translation>
   </message>
   <message>
    <source>GPU</source>
@@ -1109,6 +1108,10 @@
   <message>
    <source>Machine</source>
    <translation>Maschine</translation>
+  </message>
+  <message>
+   <source>Needs attention</source>
+   <translation>Braucht Hilfe</translation>
   </message>
   <message>
    <source>Network set by</source>
@@ -1135,12 +1138,12 @@
    <translation>Entkoppeln</translation>
   </message>
   <message>
-   <source>no address</source>
-   <translation>keine Adresse</translation>
-  </message>
-  <message>
    <source>not available</source>
    <translation>nicht verfügbar</translation>
+  </message>
+  <message>
+   <source>to the switch</source>
+   <translation>zum Switch</translation>
   </message>
  </context>
  <context>
@@ -1926,6 +1929,3997 @@
   <message>
    <source>{s} old</source>
    <translation>{s} alt</translation>
+  </message>
+ </context>
+ <context>
+  <name>core</name>
+  <message>
+   <source> line {line}</source>
+   <translation> Zeile {line}</translation>
+  </message>
+  <message>
+   <source>, line {line}</source>
+   <translation>, Zeile {line}</translation>
+  </message>
+  <message>
+   <source>--hear-carrier is 'sockets' or 'unix:' and an absolute directory, not {carrier}</source>
+   <translation>--hear-carrier ist „sockets“ oder „unix:“ mit absolutem Verzeichnis, nicht {carrier}</translation>
+  </message>
+  <message>
+   <source>--{option} must be an absolute path, not {path}</source>
+   <translation>--{option} muss ein absoluter Pfad sein, nicht {path}</translation>
+  </message>
+  <message>
+   <source>/etc/dgx-release</source>
+   <translation>/etc/dgx-release</translation>
+  </message>
+  <message>
+   <source>/var/lib/stellwerk</source>
+   <translation>/var/lib/stellwerk</translation>
+  </message>
+  <message>
+   <source>A cable joins two ports of {node} to each other.</source>
+   <translation>Ein Kabel verbindet zwei Ports von {node} miteinander.</translation>
+  </message>
+  <message>
+   <source>A cable joins {port} directly to {other}.</source>
+   <translation>Ein Kabel verbindet {port} direkt mit {other}.</translation>
+  </message>
+  <message>
+   <source>A chain of {number}</source>
+   <translation>Eine Kette aus {number}</translation>
+  </message>
+  <message>
+   <source>A default route of {member} leads over {netdev}</source>
+   <translation>Eine Default-Route von {member} führt über {netdev}</translation>
+  </message>
+  <message>
+   <source>A fixed NCCL_IB_GID_INDEX fails here. What Stellwerk starts reads the index at launch.</source>
+   <translation>Ein fester NCCL_IB_GID_INDEX versagt hier. Was Stellwerk startet, liest den Index beim Start.</translation>
+  </message>
+  <message>
+   <source>A model that is split evenly fits only if it fits into the smallest machine.</source>
+   <translation>Ein gleichmäßig geteiltes Modell passt nur, wenn es in die kleinste Maschine passt.</translation>
+  </message>
+  <message>
+   <source>A network change needs room for its backup, and models need much more.</source>
+   <translation>Eine Netzänderung braucht Platz für ihre Sicherung, Modelle brauchen viel mehr.</translation>
+  </message>
+  <message>
+   <source>A pair</source>
+   <translation>Ein Paar</translation>
+  </message>
+  <message>
+   <source>A plan that changes this machine sets them.</source>
+   <translation>Ein Plan, der diese Maschine ändert, setzt sie.</translation>
+  </message>
+  <message>
+   <source>A port is a number from 1 to 65535</source>
+   <translation>Ein Port ist eine Zahl von 1 bis 65535</translation>
+  </message>
+  <message>
+   <source>A ring of {number}</source>
+   <translation>Ein Ring aus {number}</translation>
+  </message>
+  <message>
+   <source>A run whose ranks meet over it ends when the radio blips.</source>
+   <translation>Ein Lauf, dessen Ränge sich darüber treffen, endet, sobald der Funk aussetzt.</translation>
+  </message>
+  <message>
+   <source>A second cable adds no speed.</source>
+   <translation>Ein zweites Kabel macht nichts schneller.</translation>
+  </message>
+  <message>
+   <source>A switch that hands out addresses has offered itself as the way to the internet.</source>
+   <translation>Ein Switch, der Adressen verteilt, hat sich als Weg ins Internet angeboten.</translation>
+  </message>
+  <message>
+   <source>A {kind} needs two ports on every machine.</source>
+   <translation>{kind}: jede Maschine braucht zwei Ports.</translation>
+  </message>
+  <message>
+   <source>A {kind} of {count} is not field-proven: in the field, four machines have been run so.</source>
+   <translation>{kind} aus {count} ist nicht im Feld erprobt: dort liefen so vier Maschinen.</translation>
+  </message>
+  <message>
+   <source>Add the interface, such as {host}%eth0</source>
+   <translation>Die Schnittstelle dazuschreiben, etwa {host}%eth0</translation>
+  </message>
+  <message>
+   <source>All machines learn each other's keys, or none does</source>
+   <translation>Alle Maschinen lernen die Schlüssel der anderen, oder keine</translation>
+  </message>
+  <message>
+   <source>All machines need to be on it.</source>
+   <translation>Alle Maschinen müssen daran angeschlossen sein.</translation>
+  </message>
+  <message>
+   <source>Another computer with a newer Stellwerk manages this machine</source>
+   <translation>Ein anderer Rechner mit neuerem Stellwerk verwaltet diese Maschine</translation>
+  </message>
+  <message>
+   <source>Answers may not be comparable.</source>
+   <translation>Antworten sind vielleicht nicht vergleichbar.</translation>
+  </message>
+  <message>
+   <source>Apply</source>
+   <translation>Anwenden</translation>
+  </message>
+  <message>
+   <source>Apply the plan again</source>
+   <translation>Den Plan nochmals anwenden</translation>
+  </message>
+  <message>
+   <source>Apply the plan again; if it stays, restart the machine.</source>
+   <translation>Den Plan nochmals anwenden; bleibt es so, die Maschine neu starten.</translation>
+  </message>
+  <message>
+   <source>Apply the plan again; if it stays, restart {node}</source>
+   <translation>Den Plan nochmals anwenden; bleibt es so, {node} neu starten</translation>
+  </message>
+  <message>
+   <source>Apply the plan, which sets arp_ignore and arp_announce</source>
+   <translation>Den Plan anwenden, er setzt arp_ignore und arp_announce</translation>
+  </message>
+  <message>
+   <source>As an administrator of {member}: usermod -aG sudo {user}, then log in again.</source>
+   <translation>Als Administrator von {member}: usermod -aG sudo {user}, dann neu anmelden.</translation>
+  </message>
+  <message>
+   <source>At the back of {node}, move the plug from {here} to {there}.</source>
+   <translation>An der Rückseite von {node} den Stecker von {here} nach {there} umstecken.</translation>
+  </message>
+  <message>
+   <source>At the back of {node}, swap the plugs of {here} and {there}.</source>
+   <translation>An der Rückseite von {node} die Stecker von {here} und {there} tauschen.</translation>
+  </message>
+  <message>
+   <source>Both halves of a port share one wire, and the other one answered. RoCE takes its destination from here, so one half gets the traffic of both.</source>
+   <translation>Beide Hälften eines Ports teilen sich eine Leitung, und die andere hat geantwortet. RoCE nimmt von hier sein Ziel, also bekommt eine Hälfte den Verkehr beider.</translation>
+  </message>
+  <message>
+   <source>Both halves share one cable; with one of them the port gives half its speed.</source>
+   <translation>Beide Hälften teilen sich ein Kabel; mit nur einer gibt der Port sein halbes Tempo.</translation>
+  </message>
+  <message>
+   <source>Bring all machines to the same DGX OS version.</source>
+   <translation>Alle Maschinen auf dieselbe Version von DGX OS bringen.</translation>
+  </message>
+  <message>
+   <source>Bring the link up first; if it is up, restart the machine</source>
+   <translation>Zuerst den Link hochbringen; ist er oben, die Maschine neu starten</translation>
+  </message>
+  <message>
+   <source>Check in a terminal: ssh to it and run python3 --version</source>
+   <translation>Im Terminal prüfen: mit ssh anmelden und python3 --version ausführen</translation>
+  </message>
+  <message>
+   <source>Check that `ssh` to it can run `python3 --version`, and that the account has a normal shell</source>
+   <translation>Prüfen, ob `ssh` dort `python3 --version` ausführen kann und das Konto eine normale Shell hat</translation>
+  </message>
+  <message>
+   <source>Check that the machine is on and that its address is right</source>
+   <translation>Prüfen, ob die Maschine an ist und ihre Adresse stimmt</translation>
+  </message>
+  <message>
+   <source>Check that the machine is on, its cable or Wi-Fi, and that this computer is in the same network</source>
+   <translation>Prüfen, ob die Maschine an ist, Kabel oder WLAN stimmen und dieser Rechner im selben Netz ist</translation>
+  </message>
+  <message>
+   <source>Check the address as seen from the jump host, and that its SSH server allows AllowTcpForwarding</source>
+   <translation>Die Adresse vom Jump-Host aus prüfen, und ob sein SSH-Server AllowTcpForwarding erlaubt</translation>
+  </message>
+  <message>
+   <source>Check the cable at both ends</source>
+   <translation>Das Kabel an beiden Enden prüfen</translation>
+  </message>
+  <message>
+   <source>Check the cable; on a switch set the port to 200G-baseCR4 without auto-negotiation</source>
+   <translation>Das Kabel prüfen; an einem Switch den Port auf 200G-baseCR4 ohne Autonegotiation stellen</translation>
+  </message>
+  <message>
+   <source>Check the machine's disk and home directory</source>
+   <translation>Platte und Home-Verzeichnis der Maschine prüfen</translation>
+  </message>
+  <message>
+   <source>Check the machine's home directory</source>
+   <translation>Das Home-Verzeichnis der Maschine prüfen</translation>
+  </message>
+  <message>
+   <source>Check the owner on the machine: ls -ld {path}; it must belong to the user</source>
+   <translation>Den Besitzer auf der Maschine prüfen: ls -ld {path}; es muss dem Benutzer gehören</translation>
+  </message>
+  <message>
+   <source>Check the port, and on the machine: sudo systemctl enable --now ssh</source>
+   <translation>Den Port prüfen, und auf der Maschine: sudo systemctl enable --now ssh</translation>
+  </message>
+  <message>
+   <source>Check the port, and whether `ssh` from a terminal gets further</source>
+   <translation>Den Port prüfen, und ob `ssh` im Terminal weiter kommt</translation>
+  </message>
+  <message>
+   <source>Check the port; SSH normally listens on 22</source>
+   <translation>Den Port prüfen; SSH hört normalerweise auf 22</translation>
+  </message>
+  <message>
+   <source>Check the port; SSH normally listens on 22. Wait a minute and try again; on the machine, look at: journalctl -u ssh -n 20</source>
+   <translation>Den Port prüfen; SSH hört normalerweise auf 22. Eine Minute warten und nochmals versuchen; auf der Maschine ansehen: journalctl -u ssh -n 20</translation>
+  </message>
+  <message>
+   <source>Check the spelling, or use the machine's IP address: names ending in .local often do not work in company networks</source>
+   <translation>Die Schreibweise prüfen oder die IP-Adresse nehmen: Namen mit .local gehen in Firmennetzen oft nicht</translation>
+  </message>
+  <message>
+   <source>Check the user name and the password in a terminal: {ssh_command}</source>
+   <translation>Benutzername und Passwort im Terminal prüfen: {ssh_command}</translation>
+  </message>
+  <message>
+   <source>Check the user name, and that this user may log in there: {command}</source>
+   <translation>Den Benutzernamen prüfen, und ob er sich dort anmelden darf: {command}</translation>
+  </message>
+  <message>
+   <source>Choose another name</source>
+   <translation>Einen anderen Namen wählen</translation>
+  </message>
+  <message>
+   <source>Choose another range for the fabric's subnets</source>
+   <translation>Einen anderen Bereich für die Subnetze des Fabrics wählen</translation>
+  </message>
+  <message>
+   <source>Choose another range in the plan, such as 10.100.0.0/16, and apply it.</source>
+   <translation>Im Plan einen anderen Bereich wählen, etwa 10.100.0.0/16, und anwenden.</translation>
+  </message>
+  <message>
+   <source>Choose another topology, or leave {node} out.</source>
+   <translation>Eine andere Topologie wählen oder {node} weglassen.</translation>
+  </message>
+  <message>
+   <source>Close it there, or use that window</source>
+   <translation>Es dort schließen oder jenes Fenster nehmen</translation>
+  </message>
+  <message>
+   <source>Close the other window and try again</source>
+   <translation>Das andere Fenster schließen und nochmals versuchen</translation>
+  </message>
+  <message>
+   <source>CmaTotal: 0 kB, CmaFree: {cma_free_kb} kB</source>
+   <translation>CmaTotal: 0 kB, CmaFree: {cma_free_kb} kB</translation>
+  </message>
+  <message>
+   <source>Combine machines with the same memory.</source>
+   <translation>Maschinen mit gleichem Speicher zusammenstellen.</translation>
+  </message>
+  <message>
+   <source>Compare the MTU of both ends; the plan puts {mtu} back</source>
+   <translation>Die MTU beider Enden vergleichen; der Plan stellt {mtu} wieder her</translation>
+  </message>
+  <message>
+   <source>Connect again: the agent is then replaced by the one of this release</source>
+   <translation>Neu verbinden: der Agent wird dann durch den dieser Version ersetzt</translation>
+  </message>
+  <message>
+   <source>Connect all machines of the plan first</source>
+   <translation>Zuerst alle Maschinen des Plans verbinden</translation>
+  </message>
+  <message>
+   <source>ConnectX firmware</source>
+   <translation>ConnectX-Firmware</translation>
+  </message>
+  <message>
+   <source>Correct ProxyJump in the SSH configuration</source>
+   <translation>ProxyJump in der SSH-Konfiguration berichtigen</translation>
+  </message>
+  <message>
+   <source>Correct it</source>
+   <translation>Es berichtigen</translation>
+  </message>
+  <message>
+   <source>Correct its permissions and try again</source>
+   <translation>Die Rechte berichtigen und nochmals versuchen</translation>
+  </message>
+  <message>
+   <source>Correct its permissions, or type the address instead</source>
+   <translation>Die Rechte berichtigen oder stattdessen die Adresse eintippen</translation>
+  </message>
+  <message>
+   <source>Correct that line, or restore the file from a backup; nothing was changed</source>
+   <translation>Diese Zeile berichtigen oder die Datei aus einer Sicherung holen; nichts wurde geändert</translation>
+  </message>
+  <message>
+   <source>Correct the file by hand</source>
+   <translation>Die Datei von Hand berichtigen</translation>
+  </message>
+  <message>
+   <source>Correct the quotes</source>
+   <translation>Die Anführungszeichen berichtigen</translation>
+  </message>
+  <message>
+   <source>DGX OS</source>
+   <translation>DGX OS</translation>
+  </message>
+  <message>
+   <source>DGX OS {text} is older than clusters need</source>
+   <translation>DGX OS {text} ist älter, als Cluster es brauchen</translation>
+  </message>
+  <message>
+   <source>Disconnect and connect it again; the agent is replaced then, and jobs go on.</source>
+   <translation>Trennen und neu verbinden; der Agent wird dann ersetzt, Jobs laufen weiter.</translation>
+  </message>
+  <message>
+   <source>Do not write the index into a file; use the variables that Stellwerk makes.</source>
+   <translation>Den Index nicht in eine Datei schreiben; die Variablen nehmen, die Stellwerk bildet.</translation>
+  </message>
+  <message>
+   <source>Driver</source>
+   <translation>Treiber</translation>
+  </message>
+  <message>
+   <source>Edit the file by hand</source>
+   <translation>Die Datei von Hand bearbeiten</translation>
+  </message>
+  <message>
+   <source>Every interface has its own fe80:: network</source>
+   <translation>Jede Schnittstelle hat ihr eigenes Netz fe80::</translation>
+  </message>
+  <message>
+   <source>Every key of the ssh-agent that it does not know counts as one attempt</source>
+   <translation>Jeder Schlüssel des ssh-agent, den sie nicht kennt, zählt als ein Versuch</translation>
+  </message>
+  <message>
+   <source>Exit status {status}; the machine said: {said}</source>
+   <translation>Exit-Status {status}; die Maschine sagte: {said}</translation>
+  </message>
+  <message>
+   <source>Faults then show on one machine only, and are hard to find.</source>
+   <translation>Fehler zeigen sich dann nur auf einer Maschine und sind schwer zu finden.</translation>
+  </message>
+  <message>
+   <source>Find</source>
+   <translation>Finden</translation>
+  </message>
+  <message>
+   <source>Firmware and drivers come with the DGX OS; mixed ones have led to driver errors.</source>
+   <translation>Firmware und Treiber kommen mit DGX OS; gemischte führten zu Treiberfehlern.</translation>
+  </message>
+  <message>
+   <source>Free some space and try again; the file from before is unchanged</source>
+   <translation>Platz schaffen und nochmals versuchen; die frühere Datei ist unverändert</translation>
+  </message>
+  <message>
+   <source>Free some space on this computer, or correct the folder's permissions, and try again</source>
+   <translation>Auf diesem Rechner Platz schaffen oder die Rechte des Ordners berichtigen und nochmals versuchen</translation>
+  </message>
+  <message>
+   <source>Free some space there (df -h shows where), then try again</source>
+   <translation>Dort Platz schaffen (df -h zeigt, wo), dann nochmals versuchen</translation>
+  </message>
+  <message>
+   <source>Free some space: old models and container images are the largest.</source>
+   <translation>Platz schaffen: alte Modelle und Container-Images sind das Größte.</translation>
+  </message>
+  <message>
+   <source>GID index is {indices} on {netdev}, on the others it is {usual}</source>
+   <translation>GID-Index ist {indices} auf {netdev}, auf den anderen {usual}</translation>
+  </message>
+  <message>
+   <source>Give a private network such as 10.100.0.0/16</source>
+   <translation>Ein privates Netz angeben, etwa 10.100.0.0/16</translation>
+  </message>
+  <message>
+   <source>Give each half a subnet of its own.</source>
+   <translation>Jeder Hälfte ein eigenes Subnetz geben.</translation>
+  </message>
+  <message>
+   <source>Give it one, or remove the line</source>
+   <translation>Einen Wert angeben oder die Zeile entfernen</translation>
+  </message>
+  <message>
+   <source>Give the sudo password (--password-file where nobody can type it) and try again</source>
+   <translation>Das Sudo-Passwort angeben (--password-file, wo niemand tippen kann) und nochmals versuchen</translation>
+  </message>
+  <message>
+   <source>Give the sudo password and look again</source>
+   <translation>Das Sudo-Passwort angeben und nochmals ansehen</translation>
+  </message>
+  <message>
+   <source>Give the sudo password, or switch the interface on, and look again.</source>
+   <translation>Das Sudo-Passwort angeben oder die Schnittstelle einschalten, dann nochmals ansehen.</translation>
+  </message>
+  <message>
+   <source>Half {half} of port {port} is down</source>
+   <translation>Hälfte {half} von Port {port} ist unten</translation>
+  </message>
+  <message>
+   <source>Half {half} of port {port} is switched off</source>
+   <translation>Hälfte {half} von Port {port} ist ausgeschaltet</translation>
+  </message>
+  <message>
+   <source>If it stays so with root on every machine, follow the cable: its other end is not at one of them.</source>
+   <translation>Bleibt es so mit root auf jeder Maschine, dem Kabel folgen: sein anderes Ende ist an keiner davon.</translation>
+  </message>
+  <message>
+   <source>In a {kind} every cable goes from port 0 of one machine to port 1 of the next.</source>
+   <translation>{kind}: jedes Kabel führt von Port 0 einer Maschine zu Port 1 der nächsten.</translation>
+  </message>
+  <message>
+   <source>InfiniBand carries no Ethernet</source>
+   <translation>InfiniBand trägt kein Ethernet</translation>
+  </message>
+  <message>
+   <source>Install Stellwerk again</source>
+   <translation>Stellwerk neu installieren</translation>
+  </message>
+  <message>
+   <source>Install it on the machine: sudo apt install python3</source>
+   <translation>Es auf der Maschine installieren: sudo apt install python3</translation>
+  </message>
+  <message>
+   <source>It answered something else ({text})</source>
+   <translation>Es antwortete etwas anderes ({text})</translation>
+  </message>
+  <message>
+   <source>It belongs in {port}; a machine needs no cable to itself.</source>
+   <translation>Es gehört in {port}; eine Maschine braucht kein Kabel zu sich selbst.</translation>
+  </message>
+  <message>
+   <source>It does nothing.</source>
+   <translation>Es bewirkt nichts.</translation>
+  </message>
+  <message>
+   <source>It goes to {port}; it belongs in {place}.</source>
+   <translation>Es führt zu {port}; es gehört in {place}.</translation>
+  </message>
+  <message>
+   <source>It has {note}.</source>
+   <translation>Sie hat: {note}.</translation>
+  </message>
+  <message>
+   <source>It holds the trusted host keys; without it a changed machine would not be noticed</source>
+   <translation>Darin stehen die vertrauten Host-Schlüssel; ohne sie fiele eine veränderte Maschine nicht auf</translation>
+  </message>
+  <message>
+   <source>It is being opened again; check the machine if that does not succeed</source>
+   <translation>Sie wird neu aufgebaut; gelingt es nicht, die Maschine prüfen</translation>
+  </message>
+  <message>
+   <source>It is in {home}/.ssh/authorized_keys, but its SSH server does not accept it</source>
+   <translation>Er steht in {home}/.ssh/authorized_keys, aber ihr SSH-Server nimmt ihn nicht an</translation>
+  </message>
+  <message>
+   <source>It is off, has another address, or a firewall drops the connection</source>
+   <translation>Sie ist aus, hat eine andere Adresse, oder eine Firewall verwirft die Verbindung</translation>
+  </message>
+  <message>
+   <source>It is the key with which this cluster's machines are reached</source>
+   <translation>Mit diesem Schlüssel werden die Maschinen dieses Clusters erreicht</translation>
+  </message>
+  <message>
+   <source>It is {agent_version}, {agent_hash}; expected {sha256}</source>
+   <translation>Es ist {agent_version}, {agent_hash}; erwartet wurde {sha256}</translation>
+  </message>
+  <message>
+   <source>It joins port {port} to port {other_port}. {rule}</source>
+   <translation>Es verbindet Port {port} mit Port {other_port}. {rule}</translation>
+  </message>
+  <message>
+   <source>It may be another one after a restart; Docker Swarm, Ray and NCCL keep the old one.</source>
+   <translation>Nach einem Neustart kann es eine andere sein; Docker Swarm, Ray und NCCL behalten die alte.</translation>
+  </message>
+  <message>
+   <source>It may be no SSH server: it never named itself as one. An SSH server does so, too, when it limits connections (MaxStartups), blocks this address, or is starting up</source>
+   <translation>Vielleicht ist es kein SSH-Server: er gab sich nie als einer zu erkennen. Auch ein SSH-Server tut das, wenn er Verbindungen begrenzt (MaxStartups), diese Adresse sperrt oder gerade startet</translation>
+  </message>
+  <message>
+   <source>It may work for a long time and then give half the speed.</source>
+   <translation>Es kann lange gut gehen und dann das halbe Tempo geben.</translation>
+  </message>
+  <message>
+   <source>It said {said} and closed the connection</source>
+   <translation>Es sagte {said} und schloss die Verbindung</translation>
+  </message>
+  <message>
+   <source>It said: {reason}</source>
+   <translation>Er sagte: {reason}</translation>
+  </message>
+  <message>
+   <source>It shows {fingerprint} ({kind}), and nobody confirmed it</source>
+   <translation>Er zeigt {fingerprint} ({kind}), und niemand hat es bestätigt</translation>
+  </message>
+  <message>
+   <source>It was not released within {lock_s} s</source>
+   <translation>Sie wurde in {lock_s} s nicht freigegeben</translation>
+  </message>
+  <message>
+   <source>It was set by hand and works until the machine restarts or NetworkManager takes over.</source>
+   <translation>Es wurde von Hand gesetzt und hält, bis die Maschine neu startet oder NetworkManager übernimmt.</translation>
+  </message>
+  <message>
+   <source>It works here. In a LAN of that range this machine can no longer be reached.</source>
+   <translation>Hier geht es. In einem LAN mit diesem Bereich ist die Maschine nicht mehr erreichbar.</translation>
+  </message>
+  <message>
+   <source>It works, but with the same port on all machines every setting is the same on all, too.</source>
+   <translation>Es geht, aber mit demselben Port an allen Maschinen ist auch jede Einstellung überall gleich.</translation>
+  </message>
+  <message>
+   <source>It works, but with the same port on both machines every setting is the same on both, too.</source>
+   <translation>Es geht, aber mit demselben Port an beiden Maschinen ist auch jede Einstellung auf beiden gleich.</translation>
+  </message>
+  <message>
+   <source>It works; models that span machines may get slower by a few percent.</source>
+   <translation>Es geht; Modelle über mehrere Maschinen werden vielleicht ein paar Prozent langsamer.</translation>
+  </message>
+  <message>
+   <source>Its SSH server may limit connections (MaxStartups), block this address, or be starting up</source>
+   <translation>Ihr SSH-Server begrenzt vielleicht Verbindungen (MaxStartups), sperrt diese Adresse oder startet gerade</translation>
+  </message>
+  <message>
+   <source>Its port is needed for another cable.</source>
+   <translation>Sein Port wird für ein anderes Kabel gebraucht.</translation>
+  </message>
+  <message>
+   <source>Kernel</source>
+   <translation>Kernel</translation>
+  </message>
+  <message>
+   <source>Kernel {kernel} has a known fault</source>
+   <translation>Kernel {kernel} hat einen bekannten Fehler</translation>
+  </message>
+  <message>
+   <source>Known: {known}</source>
+   <translation>Bekannt: {known}</translation>
+  </message>
+  <message>
+   <source>Large packets are dropped on this half. Small ones pass, so a ping looks fine, but RDMA stops with IBV_WC_RETRY_EXC_ERR as soon as a model runs.</source>
+   <translation>Große Pakete werden auf dieser Hälfte verworfen. Kleine gehen durch, ein Ping sieht also gut aus, aber RDMA endet mit IBV_WC_RETRY_EXC_ERR, sobald ein Modell läuft.</translation>
+  </message>
+  <message>
+   <source>Leave it in one file; the plan takes it out of {foreign}.</source>
+   <translation>Sie in einer Datei lassen; der Plan nimmt sie aus {foreign}.</translation>
+  </message>
+  <message>
+   <source>Leave it out of the fabric; it can still be watched.</source>
+   <translation>Sie nicht ins Fabric nehmen; beobachten lässt sie sich trotzdem.</translation>
+  </message>
+  <message>
+   <source>Leave it, or pull it.</source>
+   <translation>Es lassen oder ziehen.</translation>
+  </message>
+  <message>
+   <source>Link speed and PCIe width depend on it.</source>
+   <translation>Link-Tempo und PCIe-Breite hängen davon ab.</translation>
+  </message>
+  <message>
+   <source>Log in as a user who may use sudo on these machines</source>
+   <translation>Als ein Benutzer anmelden, der auf diesen Maschinen sudo benutzen darf</translation>
+  </message>
+  <message>
+   <source>Logs cannot be compared, certificates fail, and a distributed job may give up.</source>
+   <translation>Protokolle sind nicht vergleichbar, Zertifikate versagen, und ein verteilter Job gibt vielleicht auf.</translation>
+  </message>
+  <message>
+   <source>Look</source>
+   <translation>Ansehen</translation>
+  </message>
+  <message>
+   <source>Look at PubkeyAuthentication and AuthorizedKeysFile in its /etc/ssh/sshd_config, and at: journalctl -u ssh -n 20 (user {user})</source>
+   <translation>PubkeyAuthentication und AuthorizedKeysFile in ihrer /etc/ssh/sshd_config ansehen, und: journalctl -u ssh -n 20 (Benutzer {user})</translation>
+  </message>
+  <message>
+   <source>Look at `dmesg` there: a file system with errors is mounted read-only until it is repaired</source>
+   <translation>Dort `dmesg` ansehen: ein Dateisystem mit Fehlern ist bis zur Reparatur nur lesbar eingehängt</translation>
+  </message>
+  <message>
+   <source>Look at its load (uptime), then try again</source>
+   <translation>Ihre Last ansehen (uptime), dann nochmals versuchen</translation>
+  </message>
+  <message>
+   <source>Look at the cable between {node} port {port} and {peer}</source>
+   <translation>Das Kabel zwischen {node} Port {port} und {peer} ansehen</translation>
+  </message>
+  <message>
+   <source>Looking it up said: {said}</source>
+   <translation>Die Namensauflösung sagte: {said}</translation>
+  </message>
+  <message>
+   <source>MTU is {mtu} on one half of {member}, {usual} elsewhere</source>
+   <translation>MTU ist {mtu} auf einer Hälfte von {member}, sonst {usual}</translation>
+  </message>
+  <message>
+   <source>MTU is {mtu} on {netdev}, its file says {usual}</source>
+   <translation>MTU ist {mtu} auf {netdev}, in der Datei steht {usual}</translation>
+  </message>
+  <message>
+   <source>Machines on a switch need no cable to each other, and the two kinds do not mix.</source>
+   <translation>Maschinen an einem Switch brauchen kein Kabel zueinander, und beides verträgt sich nicht.</translation>
+  </message>
+  <message>
+   <source>Machines that are no neighbours reach each other through those between them: routes, forwarding on the fabric interfaces alone, and firewall rules for the fabric's subnets.</source>
+   <translation>Maschinen, die keine Nachbarn sind, erreichen sich über die dazwischen: Routen, Weiterleitung nur auf den Schnittstellen des Fabrics und Firewall-Regeln für dessen Subnetze.</translation>
+  </message>
+  <message>
+   <source>Make the plan and apply it</source>
+   <translation>Den Plan machen und anwenden</translation>
+  </message>
+  <message>
+   <source>Make the plan and apply it; it shows every change before.</source>
+   <translation>Den Plan machen und anwenden; er zeigt vorher jede Änderung.</translation>
+  </message>
+  <message>
+   <source>Memory</source>
+   <translation>Speicher</translation>
+  </message>
+  <message>
+   <source>Mend what it names on the machine, then try again</source>
+   <translation>Auf der Maschine beheben, was es nennt, dann nochmals versuchen</translation>
+  </message>
+  <message>
+   <source>Mixed drivers have led to hangs in NCCL and to GSP errors.</source>
+   <translation>Gemischte Treiber führten zu Hängern in NCCL und zu GSP-Fehlern.</translation>
+  </message>
+  <message>
+   <source>Move it away and try again</source>
+   <translation>Sie wegschieben und nochmals versuchen</translation>
+  </message>
+  <message>
+   <source>NVIDIA supports clusters from the DGX OS of April 2026 on.</source>
+   <translation>NVIDIA unterstützt Cluster ab dem DGX OS vom April 2026.</translation>
+  </message>
+  <message>
+   <source>Name one: --cluster {known}</source>
+   <translation>Einen nennen: --cluster {known}</translation>
+  </message>
+  <message>
+   <source>Name the right key with IdentityFile and IdentitiesOnly in ~/.ssh/config, and try again in a minute</source>
+   <translation>Den richtigen Schlüssel mit IdentityFile und IdentitiesOnly in ~/.ssh/config nennen und in einer Minute nochmals versuchen</translation>
+  </message>
+  <message>
+   <source>Neighbours reach each other; machines on opposite sides do not.</source>
+   <translation>Nachbarn erreichen sich; Maschinen auf gegenüberliegenden Seiten nicht.</translation>
+  </message>
+  <message>
+   <source>No key and no password was accepted</source>
+   <translation>Kein Schlüssel und kein Passwort wurde angenommen</translation>
+  </message>
+  <message>
+   <source>On a switch: set the port to 200G-baseCR4 and switch auto-negotiation off.</source>
+   <translation>An einem Switch: den Port auf 200G-baseCR4 stellen und die Autonegotiation ausschalten.</translation>
+  </message>
+  <message>
+   <source>On that machine its disk is full</source>
+   <translation>Auf dieser Maschine ist die Platte voll</translation>
+  </message>
+  <message>
+   <source>On that machine the user's disk quota is used up</source>
+   <translation>Auf dieser Maschine ist das Plattenkontingent des Benutzers verbraucht</translation>
+  </message>
+  <message>
+   <source>On the machine: chmod go-w {home}</source>
+   <translation>Auf der Maschine: chmod go-w {home}</translation>
+  </message>
+  <message>
+   <source>On the switch, set this port to 200G-baseCR4 and switch auto-negotiation off.</source>
+   <translation>Am Switch diesen Port auf 200G-baseCR4 stellen und die Autonegotiation ausschalten.</translation>
+  </message>
+  <message>
+   <source>On {first} and {second}: timedatectl set-ntp true, and look why one was off.</source>
+   <translation>Auf {first} und {second}: timedatectl set-ntp true, und nachsehen, warum eine aus war.</translation>
+  </message>
+  <message>
+   <source>On {member}: sudo apt install {packages}</source>
+   <translation>Auf {member}: sudo apt install {packages}</translation>
+  </message>
+  <message>
+   <source>On {names}: {remedy}.</source>
+   <translation>Auf {names}: {remedy}.</translation>
+  </message>
+  <message>
+   <source>On {name}: sudo apt install perftest</source>
+   <translation>Auf {name}: sudo apt install perftest</translation>
+  </message>
+  <message>
+   <source>On {name}: timedatectl set-ntp true, and look why it was off.</source>
+   <translation>Auf {name}: timedatectl set-ntp true, und nachsehen, warum es aus war.</translation>
+  </message>
+  <message>
+   <source>One is a copy of the other. DHCP may give both one address, and logs cannot be told apart.</source>
+   <translation>Die eine ist eine Kopie der anderen. DHCP gibt vielleicht beiden eine Adresse, und Protokolle sind nicht zu unterscheiden.</translation>
+  </message>
+  <message>
+   <source>One machine needs no fabric: nothing to change.</source>
+   <translation>Eine einzelne Maschine braucht kein Fabric: nichts zu ändern.</translation>
+  </message>
+  <message>
+   <source>One port carries all that the machine can; the second one is left alone.</source>
+   <translation>Ein Port trägt alles, was die Maschine kann; der zweite bleibt unberührt.</translation>
+  </message>
+  <message>
+   <source>Only machines that leave.</source>
+   <translation>Nur Maschinen, die den Cluster verlassen.</translation>
+  </message>
+  <message>
+   <source>Other users may write to the home directory {home} (mode {mode}), so its SSH server distrusts the keys in it (StrictModes)</source>
+   <translation>Andere Benutzer dürfen in das Home-Verzeichnis {home} schreiben (Modus {mode}), deshalb misstraut ihr SSH-Server den Schlüsseln darin (StrictModes)</translation>
+  </message>
+  <message>
+   <source>Pair</source>
+   <translation>Koppeln</translation>
+  </message>
+  <message>
+   <source>Pair it again: the agent is then checked and sent anew</source>
+   <translation>Sie neu koppeln: der Agent wird dann geprüft und neu gesendet</translation>
+  </message>
+  <message>
+   <source>Pair the machine again when you have it</source>
+   <translation>Die Maschine neu koppeln, sobald er da ist</translation>
+  </message>
+  <message>
+   <source>Pair the machines first</source>
+   <translation>Zuerst die Maschinen koppeln</translation>
+  </message>
+  <message>
+   <source>Pair the others first</source>
+   <translation>Zuerst die anderen koppeln</translation>
+  </message>
+  <message>
+   <source>Paths and owners of files differ; mpirun and shared folders expect the same user.</source>
+   <translation>Pfade und Besitzer von Dateien weichen ab; mpirun und gemeinsame Ordner erwarten denselben Benutzer.</translation>
+  </message>
+  <message>
+   <source>Plan</source>
+   <translation>Plan</translation>
+  </message>
+  <message>
+   <source>Plug a cable from {far} into {near}, which is free then.</source>
+   <translation>Ein Kabel von {far} in {near} stecken, das dann frei ist.</translation>
+  </message>
+  <message>
+   <source>Plug a cable from {node} {here} into the switch.</source>
+   <translation>Ein Kabel von {node} {here} in den Switch stecken.</translation>
+  </message>
+  <message>
+   <source>Plug a cable from {port} into {other}.</source>
+   <translation>Ein Kabel von {port} in {other} stecken.</translation>
+  </message>
+  <message>
+   <source>Plug {port} into {main}, or put both switches into one bridge.</source>
+   <translation>{port} in {main} stecken oder beide Switches zu einer Bridge verbinden.</translation>
+  </message>
+  <message>
+   <source>Port {port} half {half}</source>
+   <translation>Port {port} Hälfte {half}</translation>
+  </message>
+  <message>
+   <source>Probably a file includes itself</source>
+   <translation>Vermutlich bindet eine Datei sich selbst ein</translation>
+  </message>
+  <message>
+   <source>Prove</source>
+   <translation>Beweisen</translation>
+  </message>
+  <message>
+   <source>Prove again while the machines are idle</source>
+   <translation>Erneut beweisen, während die Maschinen nichts tun</translation>
+  </message>
+  <message>
+   <source>Pull the cable out of {port} and {other}.</source>
+   <translation>Das Kabel aus {port} und {other} ziehen.</translation>
+  </message>
+  <message>
+   <source>Pull the plug out of {node} {here} and put it into {other} {there}.</source>
+   <translation>Den Stecker aus {node} {here} ziehen und in {other} {there} stecken.</translation>
+  </message>
+  <message>
+   <source>Pull the plug out of {node} {here}.</source>
+   <translation>Den Stecker aus {node} {here} ziehen.</translation>
+  </message>
+  <message>
+   <source>Put the cables right, or choose another topology</source>
+   <translation>Die Kabel richten oder eine andere Topologie wählen</translation>
+  </message>
+  <message>
+   <source>Put the checks above right, then prove again</source>
+   <translation>Die Prüfungen darüber in Ordnung bringen, dann erneut beweisen</translation>
+  </message>
+  <message>
+   <source>Put the link speed right first</source>
+   <translation>Zuerst das Link-Tempo in Ordnung bringen</translation>
+  </message>
+  <message>
+   <source>Put {usual} back. Nothing else changes.</source>
+   <translation>{usual} wiederherstellen. Sonst ändert sich nichts.</translation>
+  </message>
+  <message>
+   <source>RDMA connections end with `local GID ::` or hang.</source>
+   <translation>RDMA-Verbindungen enden mit `local GID ::` oder hängen.</translation>
+  </message>
+  <message>
+   <source>RDMA is measured with it</source>
+   <translation>RDMA wird damit gemessen</translation>
+  </message>
+  <message>
+   <source>RDMA uses each half by itself; in a bond or bridge its speed is lost.</source>
+   <translation>RDMA nutzt jede Hälfte für sich; in einem Bond oder einer Bridge geht ihr Tempo verloren.</translation>
+  </message>
+  <message>
+   <source>Remove one of the two; machines cloned from one image need new machine ids</source>
+   <translation>Eine der beiden entfernen; aus einem Image geklonte Maschinen brauchen neue Machine-IDs</translation>
+  </message>
+  <message>
+   <source>Remove that Include line</source>
+   <translation>Diese Include-Zeile entfernen</translation>
+  </message>
+  <message>
+   <source>Remove them from that file by hand</source>
+   <translation>Sie von Hand aus dieser Datei nehmen</translation>
+  </message>
+  <message>
+   <source>Restart the machine.</source>
+   <translation>Die Maschine neu starten.</translation>
+  </message>
+  <message>
+   <source>Restart the machine; if it stays, update its firmware.</source>
+   <translation>Die Maschine neu starten; bleibt es so, ihre Firmware aktualisieren.</translation>
+  </message>
+  <message>
+   <source>Restore it from a backup</source>
+   <translation>Sie aus einer Sicherung holen</translation>
+  </message>
+  <message>
+   <source>Restore it from a backup, or move it away and compare every machine's fingerprint again</source>
+   <translation>Sie aus einer Sicherung holen, oder sie wegschieben und den Fingerabdruck jeder Maschine neu vergleichen</translation>
+  </message>
+  <message>
+   <source>Restore it from a backup, or move it away and pair the machines again</source>
+   <translation>Sie aus einer Sicherung holen, oder sie wegschieben und die Maschinen neu koppeln</translation>
+  </message>
+  <message>
+   <source>Restore the file from a backup, or move it away: a machine that was not told to keep a change goes back by itself</source>
+   <translation>Die Datei aus einer Sicherung holen oder sie wegschieben: eine Maschine, der nicht gesagt wurde, die Änderung zu behalten, kehrt von selbst zurück</translation>
+  </message>
+  <message>
+   <source>Run `stellwerk setup`, or `stellwerk pair HOST …`</source>
+   <translation>`stellwerk setup` oder `stellwerk pair HOST …` ausführen</translation>
+  </message>
+  <message>
+   <source>Run `{command}` on the machine itself and compare</source>
+   <translation>`{command}` auf der Maschine selbst ausführen und vergleichen</translation>
+  </message>
+  <message>
+   <source>See each half of this port for the reason</source>
+   <translation>Den Grund zeigt jede Hälfte dieses Ports</translation>
+  </message>
+  <message>
+   <source>See to the permissions of that folder and try again; the file from before is unchanged</source>
+   <translation>Die Rechte dieses Ordners prüfen und nochmals versuchen; die frühere Datei ist unverändert</translation>
+  </message>
+  <message>
+   <source>Set arp_ignore, arp_announce and rp_filter on the fabric halves.</source>
+   <translation>arp_ignore, arp_announce und rp_filter auf den Hälften des Fabrics setzen.</translation>
+  </message>
+  <message>
+   <source>Shut the machine down, unplug its power for a minute, start it.</source>
+   <translation>Die Maschine herunterfahren, eine Minute vom Strom trennen, starten.</translation>
+  </message>
+  <message>
+   <source>Shut {node} down, unplug its power for a minute, start it and prove again</source>
+   <translation>{node} herunterfahren, eine Minute vom Strom trennen, starten und erneut beweisen</translation>
+  </message>
+  <message>
+   <source>Shut {node}, then {peer}, down, unplug its power for a minute, start it again and prove again</source>
+   <translation>{node}, dann {peer} herunterfahren, eine Minute vom Strom trennen, wieder starten und erneut beweisen</translation>
+  </message>
+  <message>
+   <source>Start the kernel with kho=off, or use kernel 6.17.</source>
+   <translation>Den Kernel mit kho=off starten oder Kernel 6.17 nehmen.</translation>
+  </message>
+  <message>
+   <source>Such an entry cannot be taken over without changing other interfaces.</source>
+   <translation>Ein solcher Eintrag lässt sich nicht übernehmen, ohne andere Schnittstellen zu ändern.</translation>
+  </message>
+  <message>
+   <source>Such as 192.168.1.20</source>
+   <translation>Etwa 192.168.1.20</translation>
+  </message>
+  <message>
+   <source>Such as fd00::20 or fe80::20%eth0</source>
+   <translation>Etwa fd00::20 oder fe80::20%eth0</translation>
+  </message>
+  <message>
+   <source>Swap them: the plug in {node} {here} and the one in {other} {there}.</source>
+   <translation>Sie tauschen: den Stecker in {node} {here} und den in {other} {there}.</translation>
+  </message>
+  <message>
+   <source>Switch it on, see to its network, then try again</source>
+   <translation>Sie einschalten, ihr Netz prüfen, dann nochmals versuchen</translation>
+  </message>
+  <message>
+   <source>Switch the DHCP server of the switch off.</source>
+   <translation>Den DHCP-Server des Switches ausschalten.</translation>
+  </message>
+  <message>
+   <source>Switch {device} on, or apply the plan again</source>
+   <translation>{device} einschalten oder den Plan nochmals anwenden</translation>
+  </message>
+  <message>
+   <source>Take back the newer ones first</source>
+   <translation>Zuerst die neueren zurücknehmen</translation>
+  </message>
+  <message>
+   <source>Take {device} out of {master}.</source>
+   <translation>{device} aus {master} nehmen.</translation>
+  </message>
+  <message>
+   <source>Take {netdev} out of that file by hand, then look again</source>
+   <translation>{netdev} von Hand aus dieser Datei nehmen, dann nochmals ansehen</translation>
+  </message>
+  <message>
+   <source>Take {netdev} out of {path} by hand.</source>
+   <translation>{netdev} von Hand aus {path} nehmen.</translation>
+  </message>
+  <message>
+   <source>The MTU is 1500 everywhere, which works. 9000 gives larger RDMA packets: choose it to change.</source>
+   <translation>Die MTU ist überall 1500, das geht. 9000 erlaubt größere RDMA-Pakete: zum Ändern wählen.</translation>
+  </message>
+  <message>
+   <source>The PCIe link of {netdev} came up at {pcie_speed_gts} GT/s ×{pcie_width}</source>
+   <translation>Der PCIe-Link von {netdev} kam mit {pcie_speed_gts} GT/s ×{pcie_width} hoch</translation>
+  </message>
+  <message>
+   <source>The Python package ziglang is not installed</source>
+   <translation>Das Python-Paket ziglang ist nicht installiert</translation>
+  </message>
+  <message>
+   <source>The agent for the nodes is built from it</source>
+   <translation>Der Agent für die Knoten wird daraus gebaut</translation>
+  </message>
+  <message>
+   <source>The cable between {port} and {other} has no place in a {kind}.</source>
+   <translation>Das Kabel zwischen {port} und {other} hat hier keinen Platz ({kind}).</translation>
+  </message>
+  <message>
+   <source>The cable from {other} is in the wrong port of {node}.</source>
+   <translation>Das Kabel von {other} steckt im falschen Port von {node}.</translation>
+  </message>
+  <message>
+   <source>The cable from {port} goes to the wrong machine.</source>
+   <translation>Das Kabel von {port} führt zur falschen Maschine.</translation>
+  </message>
+  <message>
+   <source>The cable joins port {port} of {node} to port {other_port} of {other}.</source>
+   <translation>Das Kabel verbindet Port {port} von {node} mit Port {other_port} von {other}.</translation>
+  </message>
+  <message>
+   <source>The clock of {name} is {seconds} s ahead of the others</source>
+   <translation>Die Uhr von {name} geht gegenüber den anderen {seconds} s vor</translation>
+  </message>
+  <message>
+   <source>The clock of {name} is {seconds} s behind the others</source>
+   <translation>Die Uhr von {name} geht gegenüber den anderen {seconds} s nach</translation>
+  </message>
+  <message>
+   <source>The clocks of {first} and {second} are {apart} s apart</source>
+   <translation>Die Uhren von {first} und {second} liegen {apart} s auseinander</translation>
+  </message>
+  <message>
+   <source>The connection to a machine runs over the fabric of {last}: that one is changed last, and the connection may pause for some seconds.</source>
+   <translation>Die Verbindung zu einer Maschine läuft über das Fabric von {last}: sie wird zuletzt geändert, und die Verbindung stockt vielleicht einige Sekunden.</translation>
+  </message>
+  <message>
+   <source>The home directory there is read-only</source>
+   <translation>Das Home-Verzeichnis dort ist nur lesbar</translation>
+  </message>
+  <message>
+   <source>The kernel keeps {cma_free_kb} that RDMA cannot register</source>
+   <translation>Der Kernel hält {cma_free_kb}, die RDMA nicht registrieren kann</translation>
+  </message>
+  <message>
+   <source>The link between {port} and {other} runs at {speed}, not at 200 Gb/s.</source>
+   <translation>Der Link zwischen {port} und {other} läuft mit {speed}, nicht mit 200 Gb/s.</translation>
+  </message>
+  <message>
+   <source>The link from {port} to the switch runs at {speed}, not at 200 Gb/s.</source>
+   <translation>Der Link von {port} zum Switch läuft mit {speed}, nicht mit 200 Gb/s.</translation>
+  </message>
+  <message>
+   <source>The machine can be watched, but its network cannot be changed.</source>
+   <translation>Die Maschine lässt sich beobachten, ihr Netz aber nicht ändern.</translation>
+  </message>
+  <message>
+   <source>The machine gave no reason</source>
+   <translation>Die Maschine nannte keinen Grund</translation>
+  </message>
+  <message>
+   <source>The machine is overloaded, or its disk is very slow</source>
+   <translation>Die Maschine ist überlastet, oder ihre Platte ist sehr langsam</translation>
+  </message>
+  <message>
+   <source>The machine is overloaded, or its login shell waits for something</source>
+   <translation>Die Maschine ist überlastet, oder ihre Login-Shell wartet auf etwas</translation>
+  </message>
+  <message>
+   <source>The machine is overloaded, or something else than an SSH server listens there</source>
+   <translation>Die Maschine ist überlastet, oder dort hört etwas anderes als ein SSH-Server</translation>
+  </message>
+  <message>
+   <source>The machine is there, but no SSH server listens on that port</source>
+   <translation>Die Maschine ist da, aber auf diesem Port hört kein SSH-Server</translation>
+  </message>
+  <message>
+   <source>The machine may be overloaded; try again</source>
+   <translation>Die Maschine ist vielleicht überlastet; nochmals versuchen</translation>
+  </message>
+  <message>
+   <source>The machine may stop while it runs.</source>
+   <translation>Die Maschine kann im Betrieb stehen bleiben.</translation>
+  </message>
+  <message>
+   <source>The machine refused the password, and no other one was given</source>
+   <translation>Die Maschine wies das Passwort ab, und kein anderes wurde angegeben</translation>
+  </message>
+  <message>
+   <source>The machine said: {said}</source>
+   <translation>Die Maschine sagte: {said}</translation>
+  </message>
+  <message>
+   <source>The network says: {said}</source>
+   <translation>Das Netz sagt: {said}</translation>
+  </message>
+  <message>
+   <source>The old file was left as it was</source>
+   <translation>Die alte Datei blieb, wie sie war</translation>
+  </message>
+  <message>
+   <source>The plugs in {port} and {other} are in each other's place.</source>
+   <translation>Die Stecker in {port} und {other} stecken jeweils am Platz des anderen.</translation>
+  </message>
+  <message>
+   <source>The port is left alone.</source>
+   <translation>Der Port bleibt unberührt.</translation>
+  </message>
+  <message>
+   <source>The two do not pass traffic to each other.</source>
+   <translation>Die beiden geben einander keinen Verkehr weiter.</translation>
+  </message>
+  <message>
+   <source>The two plugs of {node} are in each other's port.</source>
+   <translation>Die beiden Stecker von {node} stecken jeweils im Port des anderen.</translation>
+  </message>
+  <message>
+   <source>The user may not write there</source>
+   <translation>Der Benutzer darf dort nicht schreiben</translation>
+  </message>
+  <message>
+   <source>There is a cable in {ports}, but nothing at its other end answers: look where it goes.</source>
+   <translation>In {ports} steckt ein Kabel, aber am anderen Ende antwortet nichts: nachsehen, wohin es führt.</translation>
+  </message>
+  <message>
+   <source>This half is limited by it; the other one is not.</source>
+   <translation>Diese Hälfte wird davon begrenzt, die andere nicht.</translation>
+  </message>
+  <message>
+   <source>Traffic for one of the two networks goes to the other one.</source>
+   <translation>Verkehr für eines der beiden Netze geht an das andere.</translation>
+  </message>
+  <message>
+   <source>Try a cable made for 200 or 400 Gb/s Ethernet.</source>
+   <translation>Ein Kabel für 200 oder 400 Gb/s Ethernet versuchen.</translation>
+  </message>
+  <message>
+   <source>Try again in a moment; if it stays so, reboot the machine</source>
+   <translation>Gleich nochmals versuchen; bleibt es so, die Maschine neu starten</translation>
+  </message>
+  <message>
+   <source>Two desktops that change one node would undo each other's work</source>
+   <translation>Zwei Rechner, die einen Knoten ändern, machten einander die Arbeit kaputt</translation>
+  </message>
+  <message>
+   <source>Two interfaces in one subnet confuse routing and NCCL: answers leave by the wrong half, and one half carries everything. Some NVIDIA tools write it this way.</source>
+   <translation>Zwei Schnittstellen in einem Subnetz verwirren Routing und NCCL: Antworten gehen über die falsche Hälfte, und eine Hälfte trägt alles. Manche NVIDIA-Werkzeuge schreiben es so.</translation>
+  </message>
+  <message>
+   <source>Type a host name or an address, for example spark-1 or 192.168.1.20</source>
+   <translation>Einen Hostnamen oder eine Adresse eintippen, zum Beispiel spark-1 oder 192.168.1.20</translation>
+  </message>
+  <message>
+   <source>Type a host name or an address, such as spark-1.local</source>
+   <translation>Einen Hostnamen oder eine Adresse eintippen, etwa spark-1.local</translation>
+  </message>
+  <message>
+   <source>Type the machines' names or addresses instead</source>
+   <translation>Stattdessen Namen oder Adressen der Maschinen eintippen</translation>
+  </message>
+  <message>
+   <source>Update Stellwerk</source>
+   <translation>Stellwerk aktualisieren</translation>
+  </message>
+  <message>
+   <source>Update Stellwerk on this computer, or un-pair the machine there first</source>
+   <translation>Stellwerk auf diesem Rechner aktualisieren oder die Maschine dort zuerst entkoppeln</translation>
+  </message>
+  <message>
+   <source>Update all machines and restart them.</source>
+   <translation>Alle Maschinen aktualisieren und neu starten.</translation>
+  </message>
+  <message>
+   <source>Update in the DGX Dashboard, then restart.</source>
+   <translation>Im DGX Dashboard aktualisieren, dann neu starten.</translation>
+  </message>
+  <message>
+   <source>Update its firmware.</source>
+   <translation>Ihre Firmware aktualisieren.</translation>
+  </message>
+  <message>
+   <source>Update the SSH server of that machine</source>
+   <translation>Den SSH-Server dieser Maschine aktualisieren</translation>
+  </message>
+  <message>
+   <source>Update the machine (DGX OS brings 3.12), or install a newer python3 that comes first in PATH</source>
+   <translation>Die Maschine aktualisieren (DGX OS bringt 3.12) oder ein neueres python3 installieren, das im PATH zuerst kommt</translation>
+  </message>
+  <message>
+   <source>Update the machine and restart it.</source>
+   <translation>Die Maschine aktualisieren und neu starten.</translation>
+  </message>
+  <message>
+   <source>Use a 200 or 400 Gb/s QSFP copper cable made for Ethernet, and plug it in again.</source>
+   <translation>Ein QSFP-Kupferkabel für 200 oder 400 Gb/s Ethernet nehmen und neu stecken.</translation>
+  </message>
+  <message>
+   <source>Use a key that it knows (ssh-agent, IdentityFile), or allow PasswordAuthentication there</source>
+   <translation>Einen Schlüssel nehmen, den sie kennt (ssh-agent, IdentityFile), oder dort PasswordAuthentication erlauben</translation>
+  </message>
+  <message>
+   <source>Use the Ethernet port where you can.</source>
+   <translation>Wo möglich den Ethernet-Port nehmen.</translation>
+  </message>
+  <message>
+   <source>Use the same user on all machines, or leave it: Stellwerk does not need it.</source>
+   <translation>Auf allen Maschinen denselben Benutzer nehmen, oder es lassen: Stellwerk braucht es nicht.</translation>
+  </message>
+  <message>
+   <source>User</source>
+   <translation>Benutzer</translation>
+  </message>
+  <message>
+   <source>Wait a minute and try again; on the machine, look at: journalctl -u ssh -n 20</source>
+   <translation>Eine Minute warten und nochmals versuchen; auf der Maschine ansehen: journalctl -u ssh -n 20</translation>
+  </message>
+  <message>
+   <source>Wait until it is connected again, or pair the machine</source>
+   <translation>Warten, bis sie wieder verbunden ist, oder die Maschine koppeln</translation>
+  </message>
+  <message>
+   <source>What runs on the nodes is built from it</source>
+   <translation>Daraus wird gebaut, was auf den Knoten läuft</translation>
+  </message>
+  <message>
+   <source>Whether a cable joins {port} and {other} cannot be told.</source>
+   <translation>Ob ein Kabel {port} und {other} verbindet, ist nicht zu sagen.</translation>
+  </message>
+  <message>
+   <source>Whether {node} is on the switch cannot be told.</source>
+   <translation>Ob {node} am Switch hängt, ist nicht zu sagen.</translation>
+  </message>
+  <message>
+   <source>Without it nobody can tell it from another machine</source>
+   <translation>Ohne ihn kann niemand sie von einer anderen Maschine unterscheiden</translation>
+  </message>
+  <message>
+   <source>Without them bandwidth and latency cannot be proven.</source>
+   <translation>Ohne sie lassen sich Bandbreite und Latenz nicht beweisen.</translation>
+  </message>
+  <message>
+   <source>Write ProxyJump instead, or name the jump host in the dialog</source>
+   <translation>Stattdessen ProxyJump schreiben oder den Jump-Host im Dialog nennen</translation>
+  </message>
+  <message>
+   <source>Write an IPv6 address as [fd00::1]:22</source>
+   <translation>Eine IPv6-Adresse als [fd00::1]:22 schreiben</translation>
+  </message>
+  <message>
+   <source>Write host:port without them</source>
+   <translation>host:port ohne sie schreiben</translation>
+  </message>
+  <message>
+   <source>Write it as user@host:port or ssh://user@host:port</source>
+   <translation>Als user@host:port oder ssh://user@host:port schreiben</translation>
+  </message>
+  <message>
+   <source>Write user@host</source>
+   <translation>user@host schreiben</translation>
+  </message>
+  <message>
+   <source>Write user@host, without a password</source>
+   <translation>user@host schreiben, ohne Passwort</translation>
+  </message>
+  <message>
+   <source>`network:` holds no settings</source>
+   <translation>`network:` enthält keine Einstellungen</translation>
+  </message>
+  <message>
+   <source>`{argv}` wrote no JSON</source>
+   <translation>`{argv}` schrieb kein JSON</translation>
+  </message>
+  <message>
+   <source>`{command}` ended with {code}</source>
+   <translation>`{command}` endete mit {code}</translation>
+  </message>
+  <message>
+   <source>`{command}` said: {said}</source>
+   <translation>`{command}` sagte: {said}</translation>
+  </message>
+  <message>
+   <source>`{name}:` holds something that is no interface</source>
+   <translation>`{name}:` enthält etwas, das keine Schnittstelle ist</translation>
+  </message>
+  <message>
+   <source>a ConnectX adapter is on the PCI bus, but it has no RDMA device: is the driver mlx5_ib loaded?</source>
+   <translation>eine ConnectX-Karte ist am PCI-Bus, hat aber kein RDMA-Gerät: ist der Treiber mlx5_ib geladen?</translation>
+  </message>
+  <message>
+   <source>a cable or a switch that does not name itself: with two machines this cannot be told apart</source>
+   <translation>ein Kabel oder ein Switch, der sich nicht nennt: mit zwei Maschinen ist das nicht zu unterscheiden</translation>
+  </message>
+  <message>
+   <source>a command as root did not end within {timeout_s} s</source>
+   <translation>ein Befehl als root endete nicht in {timeout_s} s</translation>
+  </message>
+  <message>
+   <source>a command as root ended without an answer</source>
+   <translation>ein Befehl als root endete ohne Antwort</translation>
+  </message>
+  <message>
+   <source>a command as root failed</source>
+   <translation>ein Befehl als root schlug fehl</translation>
+  </message>
+  <message>
+   <source>a command of the plan failed</source>
+   <translation>ein Befehl des Plans schlug fehl</translation>
+  </message>
+  <message>
+   <source>a connection is being opened already</source>
+   <translation>eine Verbindung wird schon aufgebaut</translation>
+  </message>
+  <message>
+   <source>a file</source>
+   <translation>eine Datei</translation>
+  </message>
+  <message>
+   <source>a file needs a name</source>
+   <translation>eine Datei braucht einen Namen</translation>
+  </message>
+  <message>
+   <source>a job needs a program</source>
+   <translation>ein Job braucht ein Programm</translation>
+  </message>
+  <message>
+   <source>a job's words cannot hold a zero byte</source>
+   <translation>die Wörter eines Jobs dürfen kein Null-Byte enthalten</translation>
+  </message>
+  <message>
+   <source>a name must have at least one printable character</source>
+   <translation>ein Name braucht mindestens ein druckbares Zeichen</translation>
+  </message>
+  <message>
+   <source>a newer agent runs there ({theirs}; this is {ours})</source>
+   <translation>dort läuft ein neuerer Agent ({theirs}; dieser ist {ours})</translation>
+  </message>
+  <message>
+   <source>a pair is two machines</source>
+   <translation>ein Paar sind zwei Maschinen</translation>
+  </message>
+  <message>
+   <source>a path is needed</source>
+   <translation>ein Pfad fehlt</translation>
+  </message>
+  <message>
+   <source>a peer</source>
+   <translation>eine Gegenstelle</translation>
+  </message>
+  <message>
+   <source>a plan may not change the default route</source>
+   <translation>ein Plan darf die Default-Route nicht ändern</translation>
+  </message>
+  <message>
+   <source>a plan may not change the systemd unit {change}</source>
+   <translation>ein Plan darf die systemd-Unit {change} nicht ändern</translation>
+  </message>
+  <message>
+   <source>a plan may not set the sysctl {key}</source>
+   <translation>ein Plan darf das Sysctl {key} nicht setzen</translation>
+  </message>
+  <message>
+   <source>a plan may not write {path}</source>
+   <translation>ein Plan darf {path} nicht schreiben</translation>
+  </message>
+  <message>
+   <source>a route of {name} through {device}</source>
+   <translation>eine Route von {name} über {device}</translation>
+  </message>
+  <message>
+   <source>a whole number</source>
+   <translation>eine ganze Zahl</translation>
+  </message>
+  <message>
+   <source>a {wanted} has no cables from machine to machine</source>
+   <translation>{wanted}: dabei gibt es keine Kabel von Maschine zu Maschine</translation>
+  </message>
+  <message>
+   <source>a {wanted} needs {least} or more</source>
+   <translation>{wanted}: dafür braucht es mindestens {least}</translation>
+  </message>
+  <message>
+   <source>active</source>
+   <translation>aktiv</translation>
+  </message>
+  <message>
+   <source>addresses</source>
+   <translation>Adressen</translation>
+  </message>
+  <message>
+   <source>all machines are on one switch</source>
+   <translation>alle Maschinen hängen an einem Switch</translation>
+  </message>
+  <message>
+   <source>an MTU of {chosen} cannot be</source>
+   <translation>eine MTU von {chosen} geht nicht</translation>
+  </message>
+  <message>
+   <source>an NVIDIA GPU is on the PCI bus, but its driver does not answer: {said}</source>
+   <translation>eine NVIDIA-GPU ist am PCI-Bus, aber ihr Treiber antwortet nicht: {said}</translation>
+  </message>
+  <message>
+   <source>an answer may come back on the other half</source>
+   <translation>eine Antwort darf auf der anderen Hälfte zurückkommen</translation>
+  </message>
+  <message>
+   <source>an earlier change could not be taken back</source>
+   <translation>eine frühere Änderung ließ sich nicht zurücknehmen</translation>
+  </message>
+  <message>
+   <source>an earlier change could not be taken back, its copies are kept</source>
+   <translation>eine frühere Änderung ließ sich nicht zurücknehmen, ihre Kopien bleiben</translation>
+  </message>
+  <message>
+   <source>another agent answered than the one that was started</source>
+   <translation>ein anderer Agent antwortete als der gestartete</translation>
+  </message>
+  <message>
+   <source>another network change is being held on this machine</source>
+   <translation>auf dieser Maschine wird schon eine andere Netzänderung gehalten</translation>
+  </message>
+  <message>
+   <source>answer as an SSH server</source>
+   <translation>als SSH-Server geantwortet</translation>
+  </message>
+  <message>
+   <source>any private range</source>
+   <translation>irgendeinem privaten Bereich</translation>
+  </message>
+  <message>
+   <source>apply the plan again</source>
+   <translation>den Plan nochmals anwenden</translation>
+  </message>
+  <message>
+   <source>as {user}</source>
+   <translation>als {user}</translation>
+  </message>
+  <message>
+   <source>asked to go back</source>
+   <translation>um Rückkehr gebeten</translation>
+  </message>
+  <message>
+   <source>attempt {number} in {pause} s. {why}</source>
+   <translation>Versuch {number} in {pause} s. {why}</translation>
+  </message>
+  <message>
+   <source>backup</source>
+   <translation>Sicherung</translation>
+  </message>
+  <message>
+   <source>bandwidth and latency are not measured on {missing}: no RDMA device</source>
+   <translation>Bandbreite und Latenz werden auf {missing} nicht gemessen: kein RDMA-Gerät</translation>
+  </message>
+  <message>
+   <source>boot-unit</source>
+   <translation>Boot-Unit</translation>
+  </message>
+  <message>
+   <source>both report the same machine id</source>
+   <translation>beide melden dieselbe Machine-ID</translation>
+  </message>
+  <message>
+   <source>cancelled</source>
+   <translation>abgebrochen</translation>
+  </message>
+  <message>
+   <source>chain</source>
+   <translation>Kette</translation>
+  </message>
+  <message>
+   <source>change it, with the way back open</source>
+   <translation>es ändern, mit offenem Rückweg</translation>
+  </message>
+  <message>
+   <source>check</source>
+   <translation>Vergleich</translation>
+  </message>
+  <message>
+   <source>check from the inside</source>
+   <translation>von innen prüfen</translation>
+  </message>
+  <message>
+   <source>checking key</source>
+   <translation>prüft Schlüssel</translation>
+  </message>
+  <message>
+   <source>checking python3 and the agent</source>
+   <translation>prüft python3 und den Agenten</translation>
+  </message>
+  <message>
+   <source>checks</source>
+   <translation>Prüfungen</translation>
+  </message>
+  <message>
+   <source>closed</source>
+   <translation>geschlossen</translation>
+  </message>
+  <message>
+   <source>commands</source>
+   <translation>Befehle</translation>
+  </message>
+  <message>
+   <source>compare the machine with the plan</source>
+   <translation>die Maschine mit dem Plan vergleichen</translation>
+  </message>
+  <message>
+   <source>confirm or revert it first; it goes back by itself within 15 minutes</source>
+   <translation>sie zuerst bestätigen oder zurücknehmen; sie kehrt binnen 15 Minuten von selbst zurück</translation>
+  </message>
+  <message>
+   <source>connecting to {host}</source>
+   <translation>verbindet mit {host}</translation>
+  </message>
+  <message>
+   <source>copy the files and note the live addresses, routes and settings</source>
+   <translation>Dateien kopieren und Adressen, Routen und Einstellungen merken</translation>
+  </message>
+  <message>
+   <source>correct or unset it</source>
+   <translation>sie berichtigen oder entfernen</translation>
+  </message>
+  <message>
+   <source>data is no base64 text</source>
+   <translation>die Daten sind kein Base64-Text</translation>
+  </message>
+  <message>
+   <source>default route through {name}</source>
+   <translation>Default-Route über {name}</translation>
+  </message>
+  <message>
+   <source>default via {via} dev {device} metric {metric}</source>
+   <translation>default via {via} dev {device} metric {metric}</translation>
+  </message>
+  <message>
+   <source>direct</source>
+   <translation>direkt</translation>
+  </message>
+  <message>
+   <source>disable {units}</source>
+   <translation>{units} deaktivieren</translation>
+  </message>
+  <message>
+   <source>each half answers ARP only for its own address</source>
+   <translation>jede Hälfte beantwortet ARP nur für ihre eigene Adresse</translation>
+  </message>
+  <message>
+   <source>each half asks with its own address</source>
+   <translation>jede Hälfte fragt mit ihrer eigenen Adresse</translation>
+  </message>
+  <message>
+   <source>eight</source>
+   <translation>acht</translation>
+  </message>
+  <message>
+   <source>end it on the machine, or reboot it</source>
+   <translation>ihn auf der Maschine beenden oder sie neu starten</translation>
+  </message>
+  <message>
+   <source>enter the sudo password</source>
+   <translation>das Sudo-Passwort eingeben</translation>
+  </message>
+  <message>
+   <source>every machine is already as planned</source>
+   <translation>jede Maschine ist schon wie geplant</translation>
+  </message>
+  <message>
+   <source>everything else in it stays</source>
+   <translation>alles andere darin bleibt</translation>
+  </message>
+  <message>
+   <source>exit status {rc}</source>
+   <translation>Exit-Status {rc}</translation>
+  </message>
+  <message>
+   <source>fabric</source>
+   <translation>Fabric</translation>
+  </message>
+  <message>
+   <source>files</source>
+   <translation>Dateien</translation>
+  </message>
+  <message>
+   <source>finish or close Stellwerk on {holder}, or take the node over (--take-over)</source>
+   <translation>Stellwerk auf {holder} fertig machen oder schließen, oder den Knoten übernehmen (--take-over)</translation>
+  </message>
+  <message>
+   <source>finish the key exchange</source>
+   <translation>den Schlüsselaustausch beendet</translation>
+  </message>
+  <message>
+   <source>finish the login</source>
+   <translation>die Anmeldung beendet</translation>
+  </message>
+  <message>
+   <source>firewall</source>
+   <translation>Firewall</translation>
+  </message>
+  <message>
+   <source>firewall rule {rule}</source>
+   <translation>Firewall-Regel {rule}</translation>
+  </message>
+  <message>
+   <source>five</source>
+   <translation>fünf</translation>
+  </message>
+  <message>
+   <source>found</source>
+   <translation>gefunden</translation>
+  </message>
+  <message>
+   <source>four</source>
+   <translation>vier</translation>
+  </message>
+  <message>
+   <source>free disk space</source>
+   <translation>Platz auf der Platte schaffen</translation>
+  </message>
+  <message>
+   <source>free some space on it and try again</source>
+   <translation>darauf Platz schaffen und nochmals versuchen</translation>
+  </message>
+  <message>
+   <source>free some space on this machine and try again</source>
+   <translation>auf dieser Maschine Platz schaffen und nochmals versuchen</translation>
+  </message>
+  <message>
+   <source>generate</source>
+   <translation>netplan generate</translation>
+  </message>
+  <message>
+   <source>generate from the old files</source>
+   <translation>aus den alten Dateien erzeugen</translation>
+  </message>
+  <message>
+   <source>give it back to the user or remove it</source>
+   <translation>es dem Benutzer zurückgeben oder entfernen</translation>
+  </message>
+  <message>
+   <source>go back: {why}</source>
+   <translation>zurück: {why}</translation>
+  </message>
+  <message>
+   <source>half {label} of that port</source>
+   <translation>Hälfte {label} dieses Ports</translation>
+  </message>
+  <message>
+   <source>have netplan generate what the network service reads</source>
+   <translation>netplan erzeugen lassen, was der Netzdienst liest</translation>
+  </message>
+  <message>
+   <source>host name</source>
+   <translation>Hostname</translation>
+  </message>
+  <message>
+   <source>ibv_reg_mr ends with ENOMEM once a model is large. The kernel reserved it for a handover.</source>
+   <translation>ibv_reg_mr endet mit ENOMEM, sobald ein Modell groß ist. Der Kernel hält ihn für eine Übergabe.</translation>
+  </message>
+  <message>
+   <source>in use everywhere</source>
+   <translation>überall in Gebrauch</translation>
+  </message>
+  <message>
+   <source>index {index}</source>
+   <translation>Index {index}</translation>
+  </message>
+  <message>
+   <source>install netplan.io</source>
+   <translation>netplan.io installieren</translation>
+  </message>
+  <message>
+   <source>install the package openssh-client</source>
+   <translation>das Paket openssh-client installieren</translation>
+  </message>
+  <message>
+   <source>install the package perftest</source>
+   <translation>das Paket perftest installieren</translation>
+  </message>
+  <message>
+   <source>installing agent</source>
+   <translation>richtet Agent ein</translation>
+  </message>
+  <message>
+   <source>installing this cluster's key</source>
+   <translation>installiert den Schlüssel dieses Clusters</translation>
+  </message>
+  <message>
+   <source>it belongs to a container</source>
+   <translation>sie gehört zu einem Container</translation>
+  </message>
+  <message>
+   <source>it cannot be heard without the sudo password</source>
+   <translation>ohne das Sudo-Passwort lässt sich nicht lauschen</translation>
+  </message>
+  <message>
+   <source>it cannot be reached; it ends this by itself and says so when seen again</source>
+   <translation>sie ist nicht erreichbar; sie beendet es von selbst und sagt es, sobald sie wieder da ist</translation>
+  </message>
+  <message>
+   <source>it cannot be taken back: {why}</source>
+   <translation>es lässt sich nicht zurücknehmen: {why}</translation>
+  </message>
+  <message>
+   <source>it carries a default route</source>
+   <translation>sie trägt eine Default-Route</translation>
+  </message>
+  <message>
+   <source>it carries the default route</source>
+   <translation>sie trägt die Default-Route</translation>
+  </message>
+  <message>
+   <source>it carries this SSH session</source>
+   <translation>sie trägt diese SSH-Sitzung</translation>
+  </message>
+  <message>
+   <source>it does not begin with `network:`</source>
+   <translation>sie beginnt nicht mit `network:`</translation>
+  </message>
+  <message>
+   <source>it ended with code {code}</source>
+   <translation>er endete mit Code {code}</translation>
+  </message>
+  <message>
+   <source>it ended with {rc}</source>
+   <translation>es endete mit {rc}</translation>
+  </message>
+  <message>
+   <source>it has a signal, but heard nobody</source>
+   <translation>Signal ist da, aber niemand war zu hören</translation>
+  </message>
+  <message>
+   <source>it has no address</source>
+   <translation>sie hat keine Adresse</translation>
+  </message>
+  <message>
+   <source>it has several addresses: {addresses}</source>
+   <translation>sie hat mehrere Adressen: {addresses}</translation>
+  </message>
+  <message>
+   <source>it has to be between 1280 and 9216</source>
+   <translation>sie muss zwischen 1280 und 9216 liegen</translation>
+  </message>
+  <message>
+   <source>it has to be private and hold at least two /{subnet_prefix} networks</source>
+   <translation>es muss privat sein und mindestens zwei /{subnet_prefix}-Netze fassen</translation>
+  </message>
+  <message>
+   <source>it is a VLAN</source>
+   <translation>sie ist ein VLAN</translation>
+  </message>
+  <message>
+   <source>it is a bond</source>
+   <translation>sie ist ein Bond</translation>
+  </message>
+  <message>
+   <source>it is a bridge</source>
+   <translation>sie ist eine Bridge</translation>
+  </message>
+  <message>
+   <source>it is a radio</source>
+   <translation>sie ist ein Funknetz</translation>
+  </message>
+  <message>
+   <source>it is a tunnel (VPN)</source>
+   <translation>sie ist ein Tunnel (VPN)</translation>
+  </message>
+  <message>
+   <source>it is a virtual function</source>
+   <translation>sie ist eine virtuelle Funktion</translation>
+  </message>
+  <message>
+   <source>it is empty, too long, or has a line break in it</source>
+   <translation>es ist leer, zu lang oder enthält einen Zeilenumbruch</translation>
+  </message>
+  <message>
+   <source>it is held by {holder}</source>
+   <translation>er wird von {holder} gehalten</translation>
+  </message>
+  <message>
+   <source>it is no hardware</source>
+   <translation>sie ist keine Hardware</translation>
+  </message>
+  <message>
+   <source>it is part of {key}</source>
+   <translation>sie ist Teil von {key}</translation>
+  </message>
+  <message>
+   <source>it is part of {master}</source>
+   <translation>sie ist Teil von {master}</translation>
+  </message>
+  <message>
+   <source>it is the loopback</source>
+   <translation>sie ist die Loopback-Schnittstelle</translation>
+  </message>
+  <message>
+   <source>it is virtual</source>
+   <translation>sie ist virtuell</translation>
+  </message>
+  <message>
+   <source>it is {current}, the plan assumed {before}</source>
+   <translation>es ist {current}, der Plan nahm {before} an</translation>
+  </message>
+  <message>
+   <source>it knows {checks}</source>
+   <translation>es kennt {checks}</translation>
+  </message>
+  <message>
+   <source>it lacks the routes to machines that are no neighbours</source>
+   <translation>ihr fehlen die Routen zu Maschinen, die keine Nachbarn sind</translation>
+  </message>
+  <message>
+   <source>it no longer belongs to the fabric</source>
+   <translation>sie gehört nicht mehr zum Fabric</translation>
+  </message>
+  <message>
+   <source>it panics in the PCIe DOE mailbox</source>
+   <translation>er stürzt im PCIe-DOE-Mailbox ab</translation>
+  </message>
+  <message>
+   <source>it takes the clocks of two machines</source>
+   <translation>es braucht die Uhren zweier Maschinen</translation>
+  </message>
+  <message>
+   <source>it takes two machines</source>
+   <translation>es braucht zwei Maschinen</translation>
+  </message>
+  <message>
+   <source>it takes two machines that say it</source>
+   <translation>es braucht zwei Maschinen, die es sagen</translation>
+  </message>
+  <message>
+   <source>its ConnectX ports cannot be used as a fabric</source>
+   <translation>ihre ConnectX-Ports taugen nicht als Fabric</translation>
+  </message>
+  <message>
+   <source>its IPv6 addresses</source>
+   <translation>ihre IPv6-Adressen</translation>
+  </message>
+  <message>
+   <source>its MTU is {mtu}</source>
+   <translation>ihre MTU ist {mtu}</translation>
+  </message>
+  <message>
+   <source>its MTU is {mtu} only until the next restart</source>
+   <translation>ihre MTU ist {mtu} nur bis zum nächsten Neustart</translation>
+  </message>
+  <message>
+   <source>its address comes by DHCP and may change</source>
+   <translation>ihre Adresse kommt per DHCP und kann sich ändern</translation>
+  </message>
+  <message>
+   <source>its address is in no netplan file and would be gone after a restart</source>
+   <translation>ihre Adresse steht in keiner Netplan-Datei und wäre nach einem Neustart weg</translation>
+  </message>
+  <message>
+   <source>its address is not as planned</source>
+   <translation>ihre Adresse ist nicht wie geplant</translation>
+  </message>
+  <message>
+   <source>its address is not in effect</source>
+   <translation>ihre Adresse ist nicht wirksam</translation>
+  </message>
+  <message>
+   <source>its content is right and has to be put into effect again</source>
+   <translation>ihr Inhalt stimmt und muss nur neu wirksam werden</translation>
+  </message>
+  <message>
+   <source>its disk is full</source>
+   <translation>die Platte ist voll</translation>
+  </message>
+  <message>
+   <source>its entry {key} fits other interfaces, too</source>
+   <translation>ihr Eintrag {key} passt auch auf andere Schnittstellen</translation>
+  </message>
+  <message>
+   <source>its entry {key} gives the interface its name</source>
+   <translation>ihr Eintrag {key} gibt der Schnittstelle den Namen</translation>
+  </message>
+  <message>
+   <source>its host key on this computer</source>
+   <translation>ihr Host-Schlüssel auf diesem Rechner</translation>
+  </message>
+  <message>
+   <source>its kind is {kind}</source>
+   <translation>ihre Art ist {kind}</translation>
+  </message>
+  <message>
+   <source>its link-local address changes at every start</source>
+   <translation>ihre Link-Local-Adresse wechselt bei jedem Start</translation>
+  </message>
+  <message>
+   <source>its routes are those of an earlier plan</source>
+   <translation>ihre Routen stammen aus einem früheren Plan</translation>
+  </message>
+  <message>
+   <source>judge</source>
+   <translation>Urteil</translation>
+  </message>
+  <message>
+   <source>keep the new network</source>
+   <translation>das neue Netz behalten</translation>
+  </message>
+  <message>
+   <source>kernel {kernel}</source>
+   <translation>Kernel {kernel}</translation>
+  </message>
+  <message>
+   <source>lease lost: nothing was heard from the desktop for {seconds} s</source>
+   <translation>Frist abgelaufen: vom Rechner kam {seconds} s lang nichts</translation>
+  </message>
+  <message>
+   <source>lease not renewed: {error}</source>
+   <translation>Frist nicht verlängert: {error}</translation>
+  </message>
+  <message>
+   <source>let fabric traffic pass between two ports</source>
+   <translation>Fabric-Verkehr zwischen zwei Ports durchlassen</translation>
+  </message>
+  <message>
+   <source>let netplan judge the merged files</source>
+   <translation>netplan die zusammengeführten Dateien beurteilen lassen</translation>
+  </message>
+  <message>
+   <source>let the daemon install it there</source>
+   <translation>ihn vom Daemon dort installieren lassen</translation>
+  </message>
+  <message>
+   <source>letters, digits, dot, dash and underscore can</source>
+   <translation>Buchstaben, Ziffern, Punkt, Strich und Unterstrich gehen</translation>
+  </message>
+  <message>
+   <source>line {number}: {what}</source>
+   <translation>Zeile {number}: {what}</translation>
+  </message>
+  <message>
+   <source>link and PCIe of both ends are in order, so the limit lies in one of the two machines</source>
+   <translation>Link und PCIe beider Enden sind in Ordnung, die Grenze liegt also in einer der beiden Maschinen</translation>
+  </message>
+  <message>
+   <source>link-up wants an interface and up or down</source>
+   <translation>link-up will eine Schnittstelle und up oder down</translation>
+  </message>
+  <message>
+   <source>listening failed</source>
+   <translation>das Lauschen schlug fehl</translation>
+  </message>
+  <message>
+   <source>log in as a user who may run sudo, or have an administrator add this one to the group sudo</source>
+   <translation>als ein Benutzer anmelden, der sudo darf, oder ihn von einem Administrator in die Gruppe sudo aufnehmen lassen</translation>
+  </message>
+  <message>
+   <source>logging in</source>
+   <translation>meldet sich an</translation>
+  </message>
+  <message>
+   <source>look for free space</source>
+   <translation>nach freiem Platz sehen</translation>
+  </message>
+  <message>
+   <source>mDNS cannot be used on this computer: {why}</source>
+   <translation>mDNS ist auf diesem Rechner nicht nutzbar: {why}</translation>
+  </message>
+  <message>
+   <source>machine id</source>
+   <translation>Machine-ID</translation>
+  </message>
+  <message>
+   <source>machines cannot be searched for on the network</source>
+   <translation>Maschinen lassen sich im Netz nicht suchen</translation>
+  </message>
+  <message>
+   <source>machines on the network, or typed addresses</source>
+   <translation>Maschinen im Netz oder eingetippte Adressen</translation>
+  </message>
+  <message>
+   <source>machines that are no neighbours reach each other through this one</source>
+   <translation>Maschinen, die keine Nachbarn sind, erreichen sich über diese</translation>
+  </message>
+  <message>
+   <source>make room</source>
+   <translation>Platz schaffen</translation>
+  </message>
+  <message>
+   <source>make the plan again</source>
+   <translation>den Plan neu machen</translation>
+  </message>
+  <message>
+   <source>make the units durable</source>
+   <translation>die Units dauerhaft machen</translation>
+  </message>
+  <message>
+   <source>measure that it works</source>
+   <translation>messen, dass es geht</translation>
+  </message>
+  <message>
+   <source>mend the file that it names</source>
+   <translation>die Datei berichtigen, die es nennt</translation>
+  </message>
+  <message>
+   <source>missing</source>
+   <translation>fehlt</translation>
+  </message>
+  <message>
+   <source>mix of cables and a switch</source>
+   <translation>Mischung aus Kabeln und Switch</translation>
+  </message>
+  <message>
+   <source>mode {mode}</source>
+   <translation>Modus {mode}</translation>
+  </message>
+  <message>
+   <source>more than {max_running} jobs run on this node</source>
+   <translation>mehr als {max_running} Jobs laufen auf diesem Knoten</translation>
+  </message>
+  <message>
+   <source>most machines are on a switch already</source>
+   <translation>die meisten Maschinen hängen schon an einem Switch</translation>
+  </message>
+  <message>
+   <source>needs attention</source>
+   <translation>braucht Hilfe</translation>
+  </message>
+  <message>
+   <source>needs the sudo password</source>
+   <translation>braucht das Sudo-Passwort</translation>
+  </message>
+  <message>
+   <source>net.ipv4.conf.{netdev}.forwarding = 0</source>
+   <translation>net.ipv4.conf.{netdev}.forwarding = 0</translation>
+  </message>
+  <message>
+   <source>netguard knows no command {argv}</source>
+   <translation>netguard kennt keinen Befehl {argv}</translation>
+  </message>
+  <message>
+   <source>netguard says {state}</source>
+   <translation>netguard sagt {state}</translation>
+  </message>
+  <message>
+   <source>netplan adds the addresses of all files up, so an old file keeps old addresses alive.</source>
+   <translation>netplan zählt die Adressen aller Dateien zusammen, eine alte Datei hält also alte Adressen am Leben.</translation>
+  </message>
+  <message>
+   <source>netplan does not accept the files in place</source>
+   <translation>netplan nimmt die Dateien an ihrem Platz nicht an</translation>
+  </message>
+  <message>
+   <source>netplan files belong to root</source>
+   <translation>Netplan-Dateien gehören root</translation>
+  </message>
+  <message>
+   <source>netplan is not installed on this machine</source>
+   <translation>netplan ist auf dieser Maschine nicht installiert</translation>
+  </message>
+  <message>
+   <source>netplan reads it</source>
+   <translation>netplan liest sie</translation>
+  </message>
+  <message>
+   <source>netplan refuses all files together, so at the next restart no network may come up.</source>
+   <translation>netplan weist alle Dateien zusammen ab, beim nächsten Neustart kommt also vielleicht kein Netz hoch.</translation>
+  </message>
+  <message>
+   <source>netplan refuses the planned files</source>
+   <translation>netplan weist die geplanten Dateien ab</translation>
+  </message>
+  <message>
+   <source>netplan warns about it each time, because such a file may hold a Wi-Fi password.</source>
+   <translation>netplan warnt jedes Mal davor, weil eine solche Datei ein WLAN-Passwort enthalten kann.</translation>
+  </message>
+  <message>
+   <source>no</source>
+   <translation>keine</translation>
+  </message>
+  <message>
+   <source>no ConnectX and no other RDMA adapter in this machine</source>
+   <translation>keine ConnectX und keine andere RDMA-Karte in dieser Maschine</translation>
+  </message>
+  <message>
+   <source>no ConnectX and no other free network port</source>
+   <translation>keine ConnectX und kein anderer freier Netz-Port</translation>
+  </message>
+  <message>
+   <source>no GID table could be read</source>
+   <translation>keine GID-Tabelle war lesbar</translation>
+  </message>
+  <message>
+   <source>no GID table could be read of a half that has its address</source>
+   <translation>von keiner Hälfte mit Adresse war eine GID-Tabelle lesbar</translation>
+  </message>
+  <message>
+   <source>no NVIDIA GPU in this machine ({said})</source>
+   <translation>keine NVIDIA-GPU in dieser Maschine ({said})</translation>
+  </message>
+  <message>
+   <source>no SSH key can be made on this machine</source>
+   <translation>auf dieser Maschine lässt sich kein SSH-Schlüssel erzeugen</translation>
+  </message>
+  <message>
+   <source>no agent is connected</source>
+   <translation>kein Agent ist verbunden</translation>
+  </message>
+  <message>
+   <source>no answer</source>
+   <translation>keine Antwort</translation>
+  </message>
+  <message>
+   <source>no carrier</source>
+   <translation>kein Signal</translation>
+  </message>
+  <message>
+   <source>no cluster is set up on this computer</source>
+   <translation>auf diesem Rechner ist kein Cluster eingerichtet</translation>
+  </message>
+  <message>
+   <source>no connection to {address}: {cause}</source>
+   <translation>keine Verbindung zu {address}: {cause}</translation>
+  </message>
+  <message>
+   <source>no connection to {at}: {said}</source>
+   <translation>keine Verbindung zu {at}: {said}</translation>
+  </message>
+  <message>
+   <source>no job can be started</source>
+   <translation>kein Job lässt sich starten</translation>
+  </message>
+  <message>
+   <source>no link</source>
+   <translation>kein Link</translation>
+  </message>
+  <message>
+   <source>no longer needed</source>
+   <translation>nicht mehr nötig</translation>
+  </message>
+  <message>
+   <source>no machine hears another one</source>
+   <translation>keine Maschine hört eine andere</translation>
+  </message>
+  <message>
+   <source>no machine is connected</source>
+   <translation>keine Maschine ist verbunden</translation>
+  </message>
+  <message>
+   <source>no machine reports an MTU</source>
+   <translation>keine Maschine meldet eine MTU</translation>
+  </message>
+  <message>
+   <source>no machine reports its CMA memory</source>
+   <translation>keine Maschine meldet ihren CMA-Speicher</translation>
+  </message>
+  <message>
+   <source>no machine reports its PCIe links</source>
+   <translation>keine Maschine meldet ihre PCIe-Links</translation>
+  </message>
+  <message>
+   <source>no machine reports its free space</source>
+   <translation>keine Maschine meldet ihren freien Platz</translation>
+  </message>
+  <message>
+   <source>no machine was named</source>
+   <translation>keine Maschine wurde genannt</translation>
+  </message>
+  <message>
+   <source>no neighbour table has an entry of the fabric yet</source>
+   <translation>keine Nachbartabelle hat bisher einen Eintrag aus dem Fabric</translation>
+  </message>
+  <message>
+   <source>no netplan file of {member} sets it</source>
+   <translation>keine Netplan-Datei von {member} setzt es</translation>
+  </message>
+  <message>
+   <source>no password was given</source>
+   <translation>kein Passwort wurde angegeben</translation>
+  </message>
+  <message>
+   <source>no plan</source>
+   <translation>keinem Plan</translation>
+  </message>
+  <message>
+   <source>no port</source>
+   <translation>kein Port</translation>
+  </message>
+  <message>
+   <source>no result</source>
+   <translation>kein Ergebnis</translation>
+  </message>
+  <message>
+   <source>no signal comes from the other end</source>
+   <translation>vom anderen Ende kommt kein Signal</translation>
+  </message>
+  <message>
+   <source>none</source>
+   <translation>keine</translation>
+  </message>
+  <message>
+   <source>not all halves gave a result</source>
+   <translation>nicht alle Hälften gaben ein Ergebnis</translation>
+  </message>
+  <message>
+   <source>not available</source>
+   <translation>nicht verfügbar</translation>
+  </message>
+  <message>
+   <source>not connected</source>
+   <translation>nicht verbunden</translation>
+  </message>
+  <message>
+   <source>not connected to the others: {loose}</source>
+   <translation>nicht mit den anderen verbunden: {loose}</translation>
+  </message>
+  <message>
+   <source>not connected: {away}</source>
+   <translation>nicht verbunden: {away}</translation>
+  </message>
+  <message>
+   <source>not connected: {missing}</source>
+   <translation>nicht verbunden: {missing}</translation>
+  </message>
+  <message>
+   <source>not every machine could take the new network ({reasons})</source>
+   <translation>nicht jede Maschine konnte das neue Netz nehmen ({reasons})</translation>
+  </message>
+  <message>
+   <source>not known</source>
+   <translation>nicht bekannt</translation>
+  </message>
+  <message>
+   <source>not on the switch: {on_none}</source>
+   <translation>nicht am Switch: {on_none}</translation>
+  </message>
+  <message>
+   <source>not reported</source>
+   <translation>nicht gemeldet</translation>
+  </message>
+  <message>
+   <source>nothing</source>
+   <translation>nichts</translation>
+  </message>
+  <message>
+   <source>nothing can be taken back</source>
+   <translation>nichts kann zurückgenommen werden</translation>
+  </message>
+  <message>
+   <source>nothing can be written on this machine</source>
+   <translation>auf dieser Maschine lässt sich nichts schreiben</translation>
+  </message>
+  <message>
+   <source>nothing else is in it</source>
+   <translation>sonst steht nichts darin</translation>
+  </message>
+  <message>
+   <source>nowhere</source>
+   <translation>nirgends</translation>
+  </message>
+  <message>
+   <source>nvidia-smi shows none</source>
+   <translation>nvidia-smi zeigt keine</translation>
+  </message>
+  <message>
+   <source>of the way out of this machine</source>
+   <translation>vom Weg aus dieser Maschine hinaus</translation>
+  </message>
+  <message>
+   <source>off</source>
+   <translation>aus</translation>
+  </message>
+  <message>
+   <source>offset is 0 or more, limit 1 or more</source>
+   <translation>offset ist 0 oder mehr, limit 1 oder mehr</translation>
+  </message>
+  <message>
+   <source>one</source>
+   <translation>eins</translation>
+  </message>
+  <message>
+   <source>one machine alone has nobody to reach</source>
+   <translation>eine einzelne Maschine hat niemanden zu erreichen</translation>
+  </message>
+  <message>
+   <source>one machine needs no fabric</source>
+   <translation>eine einzelne Maschine braucht kein Fabric</translation>
+  </message>
+  <message>
+   <source>only files in {file_places}</source>
+   <translation>nur Dateien in {file_places}</translation>
+  </message>
+  <message>
+   <source>only the newest applied plan can; that is {newest}</source>
+   <translation>nur der neueste angewandte Plan lässt das zu; das ist {newest}</translation>
+  </message>
+  <message>
+   <source>others could write it</source>
+   <translation>andere könnten sie schreiben</translation>
+  </message>
+  <message>
+   <source>our interfaces cannot be taken out of {path} without touching the rest of it</source>
+   <translation>unsere Schnittstellen lassen sich nicht aus {path} nehmen, ohne den Rest anzutasten</translation>
+  </message>
+  <message>
+   <source>packets of {mtu} bytes do not pass to {destination}</source>
+   <translation>Pakete von {mtu} Bytes kommen nicht bis {destination}</translation>
+  </message>
+  <message>
+   <source>pair</source>
+   <translation>Paar</translation>
+  </message>
+  <message>
+   <source>peers are at most {max_peers}, each with an alias of its own</source>
+   <translation>höchstens {max_peers} Gegenstellen, jede mit eigenem Alias</translation>
+  </message>
+  <message>
+   <source>pip install ziglang</source>
+   <translation>pip install ziglang</translation>
+  </message>
+  <message>
+   <source>plan {plan_id} cannot be taken back</source>
+   <translation>Plan {plan_id} lässt sich nicht zurücknehmen</translation>
+  </message>
+  <message>
+   <source>port {port}</source>
+   <translation>Port {port}</translation>
+  </message>
+  <message>
+   <source>port {port} (next to the RJ45)</source>
+   <translation>Port {port} (neben dem RJ45)</translation>
+  </message>
+  <message>
+   <source>port {port} half {half}</source>
+   <translation>Port {port} Hälfte {half}</translation>
+  </message>
+  <message>
+   <source>port {port} half {half} -&gt; {peer}</source>
+   <translation>Port {port} Hälfte {half} -&gt; {peer}</translation>
+  </message>
+  <message>
+   <source>prepare the way back for a power cut</source>
+   <translation>den Rückweg für einen Stromausfall vorbereiten</translation>
+  </message>
+  <message>
+   <source>proof of {started_at}: {kind} to {peer}: {text}</source>
+   <translation>Beweis vom {started_at}: {kind} zu {peer}: {text}</translation>
+  </message>
+  <message>
+   <source>put the addresses back</source>
+   <translation>die Adressen zurücksetzen</translation>
+  </message>
+  <message>
+   <source>put the firewall rules in again after each start of Docker</source>
+   <translation>die Firewall-Regeln nach jedem Start von Docker neu setzen</translation>
+  </message>
+  <message>
+   <source>put {path} back</source>
+   <translation>{path} zurücklegen</translation>
+  </message>
+  <message>
+   <source>python3 could not be run</source>
+   <translation>python3 ließ sich nicht ausführen</translation>
+  </message>
+  <message>
+   <source>python3 did not answer within {deadline_s} s</source>
+   <translation>python3 antwortete nicht in {deadline_s} s</translation>
+  </message>
+  <message>
+   <source>python3 is version {version}; 3.10 or newer is needed</source>
+   <translation>python3 hat Version {version}; nötig ist 3.10 oder neuer</translation>
+  </message>
+  <message>
+   <source>rate_hz is a number above 0</source>
+   <translation>rate_hz ist eine Zahl über 0</translation>
+  </message>
+  <message>
+   <source>reached</source>
+   <translation>erreicht</translation>
+  </message>
+  <message>
+   <source>read at the same moment, {off} s apart</source>
+   <translation>im selben Moment gelesen, {off} s auseinander</translation>
+  </message>
+  <message>
+   <source>read the machines and their cables</source>
+   <translation>die Maschinen und ihre Kabel lesen</translation>
+  </message>
+  <message>
+   <source>read the units again</source>
+   <translation>die Units neu lesen</translation>
+  </message>
+  <message>
+   <source>ready</source>
+   <translation>bereit</translation>
+  </message>
+  <message>
+   <source>reconfigure</source>
+   <translation>neu einstellen</translation>
+  </message>
+  <message>
+   <source>reconfigure {names}</source>
+   <translation>{names} neu einstellen</translation>
+  </message>
+  <message>
+   <source>reconnecting</source>
+   <translation>verbindet neu</translation>
+  </message>
+  <message>
+   <source>remove a firewall rule</source>
+   <translation>eine Firewall-Regel entfernen</translation>
+  </message>
+  <message>
+   <source>remove it or mend it</source>
+   <translation>sie entfernen oder berichtigen</translation>
+  </message>
+  <message>
+   <source>remove it; the daemon installs it again</source>
+   <translation>es entfernen; der Daemon installiert es neu</translation>
+  </message>
+  <message>
+   <source>remove the unit that goes back at boot</source>
+   <translation>die Unit entfernen, die beim Start zurückkehrt</translation>
+  </message>
+  <message>
+   <source>remove {path}</source>
+   <translation>{path} entfernen</translation>
+  </message>
+  <message>
+   <source>reverted at boot: unconfirmed</source>
+   <translation>beim Start zurückgenommen: nicht bestätigt</translation>
+  </message>
+  <message>
+   <source>right half</source>
+   <translation>richtige Hälfte</translation>
+  </message>
+  <message>
+   <source>ring</source>
+   <translation>Ring</translation>
+  </message>
+  <message>
+   <source>root cannot be had</source>
+   <translation>root ist nicht zu haben</translation>
+  </message>
+  <message>
+   <source>root cannot be had on this machine</source>
+   <translation>root ist auf dieser Maschine nicht zu haben</translation>
+  </message>
+  <message>
+   <source>root is needed</source>
+   <translation>root ist nötig</translation>
+  </message>
+  <message>
+   <source>root is needed on {lacking} and cannot be had there, so nothing was changed on any machine</source>
+   <translation>root ist auf {lacking} nötig und dort nicht zu haben, darum wurde auf keiner Maschine etwas geändert</translation>
+  </message>
+  <message>
+   <source>root runs only the packed agent</source>
+   <translation>root führt nur den gepackten Agenten aus</translation>
+  </message>
+  <message>
+   <source>root runs the agent only from /var/lib/stellwerk</source>
+   <translation>root führt den Agenten nur aus /var/lib/stellwerk aus</translation>
+  </message>
+  <message>
+   <source>run {command}</source>
+   <translation>{command} ausführen</translation>
+  </message>
+  <message>
+   <source>seconds is between {min_seconds} and {max_seconds}</source>
+   <translation>seconds liegt zwischen {min_seconds} und {max_seconds}</translation>
+  </message>
+  <message>
+   <source>see that `sudo true` works on this machine</source>
+   <translation>prüfen, ob `sudo true` auf dieser Maschine geht</translation>
+  </message>
+  <message>
+   <source>see the machine's system log</source>
+   <translation>das Systemprotokoll der Maschine ansehen</translation>
+  </message>
+  <message>
+   <source>see to free disk space</source>
+   <translation>für freien Platz auf der Platte sorgen</translation>
+  </message>
+  <message>
+   <source>see to free space in the home directory</source>
+   <translation>für freien Platz im Home-Verzeichnis sorgen</translation>
+  </message>
+  <message>
+   <source>see to space and permissions in ~/.ssh; what was there before is untouched</source>
+   <translation>Platz und Rechte in ~/.ssh prüfen; was vorher da war, ist unberührt</translation>
+  </message>
+  <message>
+   <source>see to space and permissions there</source>
+   <translation>dort Platz und Rechte prüfen</translation>
+  </message>
+  <message>
+   <source>see to what it names, then try again</source>
+   <translation>prüfen, was es nennt, dann nochmals versuchen</translation>
+  </message>
+  <message>
+   <source>see what would change</source>
+   <translation>sehen, was sich ändern würde</translation>
+  </message>
+  <message>
+   <source>sending the agent, {percent} %</source>
+   <translation>sendet den Agenten, {percent} %</translation>
+  </message>
+  <message>
+   <source>set up already</source>
+   <translation>schon eingerichtet</translation>
+  </message>
+  <message>
+   <source>set up in {files}</source>
+   <translation>eingerichtet in {files}</translation>
+  </message>
+  <message>
+   <source>set {key} = {value}</source>
+   <translation>{key} = {value} setzen</translation>
+  </message>
+  <message>
+   <source>seven</source>
+   <translation>sieben</translation>
+  </message>
+  <message>
+   <source>single machine</source>
+   <translation>einzelne Maschine</translation>
+  </message>
+  <message>
+   <source>six</source>
+   <translation>sechs</translation>
+  </message>
+  <message>
+   <source>small messages take longer than they should</source>
+   <translation>kleine Nachrichten brauchen länger als sie sollten</translation>
+  </message>
+  <message>
+   <source>some machines are joined by a cable and some by a switch; a fabric is one or the other</source>
+   <translation>manche Maschinen sind über ein Kabel verbunden, manche über einen Switch; ein Fabric ist das eine oder das andere</translation>
+  </message>
+  <message>
+   <source>somebody else</source>
+   <translation>jemand anderes</translation>
+  </message>
+  <message>
+   <source>space</source>
+   <translation>Platz</translation>
+  </message>
+  <message>
+   <source>sshd ignores the keys because others may write {path}: run chmod go-w {path}</source>
+   <translation>sshd beachtet die Schlüssel nicht, weil andere {path} schreiben dürfen: chmod go-w {path} ausführen</translation>
+  </message>
+  <message>
+   <source>starting the agent</source>
+   <translation>startet den Agenten</translation>
+  </message>
+  <message>
+   <source>stellwerk mesh on</source>
+   <translation>stellwerk mesh on</translation>
+  </message>
+  <message>
+   <source>stop some</source>
+   <translation>einige anhalten</translation>
+  </message>
+  <message>
+   <source>sudo asks for a password here</source>
+   <translation>sudo verlangt hier ein Passwort</translation>
+  </message>
+  <message>
+   <source>sudo asks for a password, and none was accepted</source>
+   <translation>sudo verlangt ein Passwort, und keines wurde angenommen</translation>
+  </message>
+  <message>
+   <source>sudo chmod 600 {path}</source>
+   <translation>sudo chmod 600 {path}</translation>
+  </message>
+  <message>
+   <source>sudo did not accept it; nothing was changed</source>
+   <translation>sudo nahm es nicht an; nichts wurde geändert</translation>
+  </message>
+  <message>
+   <source>sudo hostnamectl set-hostname NAME</source>
+   <translation>sudo hostnamectl set-hostname NAME</translation>
+  </message>
+  <message>
+   <source>sudo refused</source>
+   <translation>sudo verweigert</translation>
+  </message>
+  <message>
+   <source>sudo rm /etc/machine-id &amp;&amp; sudo systemd-machine-id-setup, then restart</source>
+   <translation>sudo rm /etc/machine-id &amp;&amp; sudo systemd-machine-id-setup, dann neu starten</translation>
+  </message>
+  <message>
+   <source>switch</source>
+   <translation>Switch</translation>
+  </message>
+  <message>
+   <source>switch {number}</source>
+   <translation>Switch {number}</translation>
+  </message>
+  <message>
+   <source>sysctls</source>
+   <translation>Sysctls</translation>
+  </message>
+  <message>
+   <source>take up {units}</source>
+   <translation>{units} übernehmen</translation>
+  </message>
+  <message>
+   <source>taken back</source>
+   <translation>zurückgenommen</translation>
+  </message>
+  <message>
+   <source>the C library cannot be compiled for other machines</source>
+   <translation>die C-Bibliothek lässt sich nicht für andere Maschinen übersetzen</translation>
+  </message>
+  <message>
+   <source>the C library for {machine} could not be compiled</source>
+   <translation>die C-Bibliothek für {machine} ließ sich nicht übersetzen</translation>
+  </message>
+  <message>
+   <source>the GID table could not be read</source>
+   <translation>die GID-Tabelle war nicht lesbar</translation>
+  </message>
+  <message>
+   <source>the PCIe link came up at {text} instead of {best} GT/s ×{widest}</source>
+   <translation>der PCIe-Link kam mit {text} statt {best} GT/s ×{widest} hoch</translation>
+  </message>
+  <message>
+   <source>the PCIe link could not be read</source>
+   <translation>der PCIe-Link war nicht lesbar</translation>
+  </message>
+  <message>
+   <source>the Python package {name} is not installed on this computer</source>
+   <translation>das Python-Paket {name} ist auf diesem Rechner nicht installiert</translation>
+  </message>
+  <message>
+   <source>the Python package {package} is not installed on this computer</source>
+   <translation>das Python-Paket {package} ist auf diesem Rechner nicht installiert</translation>
+  </message>
+  <message>
+   <source>the SSH connection to {at} failed: {text}</source>
+   <translation>die SSH-Verbindung zu {at} schlug fehl: {text}</translation>
+  </message>
+  <message>
+   <source>the SSH files of this user cannot be changed</source>
+   <translation>die SSH-Dateien dieses Benutzers lassen sich nicht ändern</translation>
+  </message>
+  <message>
+   <source>the address map {address_map} cannot be read</source>
+   <translation>die Adresskarte {address_map} ist nicht lesbar</translation>
+  </message>
+  <message>
+   <source>the address map {address_map} has no text for {address}</source>
+   <translation>die Adresskarte {address_map} hat keinen Text für {address}</translation>
+  </message>
+  <message>
+   <source>the address map {address_map} is no JSON object</source>
+   <translation>die Adresskarte {address_map} ist kein JSON-Objekt</translation>
+  </message>
+  <message>
+   <source>the address {cidr} of {device}, {role}, is gone</source>
+   <translation>die Adresse {cidr} von {device}, {role}, ist weg</translation>
+  </message>
+  <message>
+   <source>the agent and this cluster's key: the machine was not reached ({why})</source>
+   <translation>der Agent und der Schlüssel dieses Clusters: die Maschine wurde nicht erreicht ({why})</translation>
+  </message>
+  <message>
+   <source>the agent answered: {said}</source>
+   <translation>der Agent antwortete: {said}</translation>
+  </message>
+  <message>
+   <source>the agent answers in {ms} ms</source>
+   <translation>der Agent antwortet in {ms} ms</translation>
+  </message>
+  <message>
+   <source>the agent cannot be installed for root</source>
+   <translation>der Agent lässt sich nicht für root installieren</translation>
+  </message>
+  <message>
+   <source>the agent cannot be started</source>
+   <translation>der Agent lässt sich nicht starten</translation>
+  </message>
+  <message>
+   <source>the agent cannot keep its state in {state_dir}</source>
+   <translation>der Agent kann seinen Zustand nicht in {state_dir} halten</translation>
+  </message>
+  <message>
+   <source>the agent could not remove itself: {why}</source>
+   <translation>der Agent konnte sich nicht entfernen: {why}</translation>
+  </message>
+  <message>
+   <source>the agent did not start</source>
+   <translation>der Agent startete nicht</translation>
+  </message>
+  <message>
+   <source>the agent did not start within {attach_s} s</source>
+   <translation>der Agent startete nicht in {attach_s} s</translation>
+  </message>
+  <message>
+   <source>the agent does not understand its arguments: {message}</source>
+   <translation>der Agent versteht seine Argumente nicht: {message}</translation>
+  </message>
+  <message>
+   <source>the agent refused to start</source>
+   <translation>der Agent weigerte sich zu starten</translation>
+  </message>
+  <message>
+   <source>the agent runs from its sources here</source>
+   <translation>der Agent läuft hier aus seinen Quellen</translation>
+  </message>
+  <message>
+   <source>the agent sent a sample of another form than agreed</source>
+   <translation>der Agent sandte eine Messung anderer Form als vereinbart</translation>
+  </message>
+  <message>
+   <source>the agent that runs here does not end</source>
+   <translation>der hier laufende Agent endet nicht</translation>
+  </message>
+  <message>
+   <source>the agent was started and does not answer</source>
+   <translation>der Agent wurde gestartet und antwortet nicht</translation>
+  </message>
+  <message>
+   <source>the agent's answer to {method} has another form than agreed</source>
+   <translation>die Antwort des Agenten auf {method} hat eine andere Form als vereinbart</translation>
+  </message>
+  <message>
+   <source>the cables do not make a {kind}</source>
+   <translation>die Kabel ergeben die Topologie nicht: {kind}</translation>
+  </message>
+  <message>
+   <source>the cables make a chain; one more cable closes it to a ring, and no machine is a dead end then</source>
+   <translation>die Kabel bilden eine Kette; ein Kabel mehr schließt sie zum Ring, und keine Maschine ist dann ein totes Ende</translation>
+  </message>
+  <message>
+   <source>the cables make a ring of {count}</source>
+   <translation>die Kabel bilden einen Ring aus {count}</translation>
+  </message>
+  <message>
+   <source>the cables make a {kind}</source>
+   <translation>die Kabel ergeben: {kind}</translation>
+  </message>
+  <message>
+   <source>the cables make neither a ring nor a chain</source>
+   <translation>die Kabel bilden weder Ring noch Kette</translation>
+  </message>
+  <message>
+   <source>the cabling is not known yet</source>
+   <translation>die Verkabelung ist noch nicht bekannt</translation>
+  </message>
+  <message>
+   <source>the carrier could not be read</source>
+   <translation>das Signal war nicht lesbar</translation>
+  </message>
+  <message>
+   <source>the change cut this machine off</source>
+   <translation>die Änderung schnitt diese Maschine ab</translation>
+  </message>
+  <message>
+   <source>the change did not take effect</source>
+   <translation>die Änderung wurde nicht wirksam</translation>
+  </message>
+  <message>
+   <source>the change did not take hold</source>
+   <translation>die Änderung griff nicht</translation>
+  </message>
+  <message>
+   <source>the change never reached it</source>
+   <translation>die Änderung erreichte sie nie</translation>
+  </message>
+  <message>
+   <source>the change {plan_id} cannot be confirmed</source>
+   <translation>die Änderung {plan_id} lässt sich nicht bestätigen</translation>
+  </message>
+  <message>
+   <source>the change {plan_id} has been taken back already</source>
+   <translation>die Änderung {plan_id} wurde schon zurückgenommen</translation>
+  </message>
+  <message>
+   <source>the change {plan_id} is confirmed</source>
+   <translation>die Änderung {plan_id} ist bestätigt</translation>
+  </message>
+  <message>
+   <source>the cluster has no machine</source>
+   <translation>der Cluster hat keine Maschine</translation>
+  </message>
+  <message>
+   <source>the cluster has not been proven yet</source>
+   <translation>der Cluster wurde noch nicht bewiesen</translation>
+  </message>
+  <message>
+   <source>the command ssh-keygen is missing</source>
+   <translation>der Befehl ssh-keygen fehlt</translation>
+  </message>
+  <message>
+   <source>the connection was closed</source>
+   <translation>die Verbindung wurde geschlossen</translation>
+  </message>
+  <message>
+   <source>the connection was closed while it was being opened</source>
+   <translation>die Verbindung wurde während des Aufbaus geschlossen</translation>
+  </message>
+  <message>
+   <source>the connection was lost</source>
+   <translation>die Verbindung ging verloren</translation>
+  </message>
+  <message>
+   <source>the connection was lost ({error})</source>
+   <translation>die Verbindung ging verloren ({error})</translation>
+  </message>
+  <message>
+   <source>the copies in {path} are gone; put the files back by hand</source>
+   <translation>die Kopien in {path} sind weg; die Dateien von Hand zurücklegen</translation>
+  </message>
+  <message>
+   <source>the desktop ended before it had decided</source>
+   <translation>der Rechner endete, bevor er entschieden hatte</translation>
+  </message>
+  <message>
+   <source>the discovery as root said something unexpected</source>
+   <translation>das Lauschen als root sagte etwas Unerwartetes</translation>
+  </message>
+  <message>
+   <source>the disk is full</source>
+   <translation>die Platte ist voll</translation>
+  </message>
+  <message>
+   <source>the disk of {place} is full</source>
+   <translation>die Platte von {place} ist voll</translation>
+  </message>
+  <message>
+   <source>the fabric</source>
+   <translation>das Fabric</translation>
+  </message>
+  <message>
+   <source>the file has another content</source>
+   <translation>die Datei hat einen anderen Inhalt</translation>
+  </message>
+  <message>
+   <source>the file is gone</source>
+   <translation>die Datei ist weg</translation>
+  </message>
+  <message>
+   <source>the file is new</source>
+   <translation>die Datei ist neu</translation>
+  </message>
+  <message>
+   <source>the firewall cannot be asked</source>
+   <translation>die Firewall lässt sich nicht befragen</translation>
+  </message>
+  <message>
+   <source>the guard did not start, so nothing was changed</source>
+   <translation>der Wächter startete nicht, also wurde nichts geändert</translation>
+  </message>
+  <message>
+   <source>the guard on this machine objects</source>
+   <translation>der Wächter auf dieser Maschine widerspricht</translation>
+  </message>
+  <message>
+   <source>the guard was killed before the change was confirmed</source>
+   <translation>der Wächter wurde beendet, bevor die Änderung bestätigt war</translation>
+  </message>
+  <message>
+   <source>the guard was killed by signal {number}</source>
+   <translation>der Wächter wurde durch Signal {number} beendet</translation>
+  </message>
+  <message>
+   <source>the guard was told to end (signal {number})</source>
+   <translation>dem Wächter wurde gesagt zu enden (Signal {number})</translation>
+  </message>
+  <message>
+   <source>the host key of {host} is not trusted</source>
+   <translation>dem Host-Schlüssel von {host} wird nicht vertraut</translation>
+  </message>
+  <message>
+   <source>the interface is down, and bringing it up needs root: {why}</source>
+   <translation>die Schnittstelle ist unten, sie hochzubringen braucht root: {why}</translation>
+  </message>
+  <message>
+   <source>the interface is switched off</source>
+   <translation>die Schnittstelle ist ausgeschaltet</translation>
+  </message>
+  <message>
+   <source>the jump host could not connect to {host} port {port}</source>
+   <translation>der Jump-Host konnte nicht zu {host} Port {port} verbinden</translation>
+  </message>
+  <message>
+   <source>the jump hosts of {seen} lead in a circle (over {name})</source>
+   <translation>die Jump-Hosts von {seen} führen im Kreis (über {name})</translation>
+  </message>
+  <message>
+   <source>the key file {path} does not exist</source>
+   <translation>die Schlüsseldatei {path} gibt es nicht</translation>
+  </message>
+  <message>
+   <source>the last answer was not accepted</source>
+   <translation>die letzte Antwort wurde nicht angenommen</translation>
+  </message>
+  <message>
+   <source>the link of {name} runs at {speed_mbps}</source>
+   <translation>der Link von {name} läuft mit {speed_mbps}</translation>
+  </message>
+  <message>
+   <source>the link was negotiated below 200 Gb/s</source>
+   <translation>der Link wurde unter 200 Gb/s ausgehandelt</translation>
+  </message>
+  <message>
+   <source>the live network state cannot be read</source>
+   <translation>der aktuelle Netzzustand ist nicht lesbar</translation>
+  </message>
+  <message>
+   <source>the machine has not been asked</source>
+   <translation>die Maschine wurde nicht gefragt</translation>
+  </message>
+  <message>
+   <source>the machine ignores the key that was installed</source>
+   <translation>die Maschine beachtet den installierten Schlüssel nicht</translation>
+  </message>
+  <message>
+   <source>the machine is not connected</source>
+   <translation>die Maschine ist nicht verbunden</translation>
+  </message>
+  <message>
+   <source>the machine leaves the cluster</source>
+   <translation>die Maschine verlässt den Cluster</translation>
+  </message>
+  <message>
+   <source>the machine refused a part of this</source>
+   <translation>die Maschine verweigerte einen Teil davon</translation>
+  </message>
+  <message>
+   <source>the machines are on switches that do not pass traffic to each other: {names}</source>
+   <translation>die Maschinen hängen an Switches, die einander keinen Verkehr weitergeben: {names}</translation>
+  </message>
+  <message>
+   <source>the machines do not know each other</source>
+   <translation>die Maschinen kennen einander nicht</translation>
+  </message>
+  <message>
+   <source>the machines do not report a link speed</source>
+   <translation>die Maschinen melden kein Link-Tempo</translation>
+  </message>
+  <message>
+   <source>the machines have not called each other yet</source>
+   <translation>die Maschinen haben einander noch nicht gerufen</translation>
+  </message>
+  <message>
+   <source>the name of an environment variable is empty or holds '='</source>
+   <translation>der Name einer Umgebungsvariablen ist leer oder enthält „=“</translation>
+  </message>
+  <message>
+   <source>the name {host} is not known</source>
+   <translation>der Name {host} ist nicht bekannt</translation>
+  </message>
+  <message>
+   <source>the neighbour table cannot be read</source>
+   <translation>die Nachbartabelle ist nicht lesbar</translation>
+  </message>
+  <message>
+   <source>the netplan files of {broken} cannot be read</source>
+   <translation>die Netplan-Dateien von {broken} sind nicht lesbar</translation>
+  </message>
+  <message>
+   <source>the netplan files of {unread} need the sudo password</source>
+   <translation>die Netplan-Dateien von {unread} brauchen das Sudo-Passwort</translation>
+  </message>
+  <message>
+   <source>the network service does not take up the files</source>
+   <translation>der Netzdienst nimmt die Dateien nicht auf</translation>
+  </message>
+  <message>
+   <source>the new host key is trusted</source>
+   <translation>dem neuen Host-Schlüssel wird vertraut</translation>
+  </message>
+  <message>
+   <source>the node is held by {holder}</source>
+   <translation>der Knoten wird von {holder} gehalten</translation>
+  </message>
+  <message>
+   <source>the other machines do not answer</source>
+   <translation>die anderen Maschinen antworten nicht</translation>
+  </message>
+  <message>
+   <source>the plan changes {twice} twice</source>
+   <translation>der Plan ändert {twice} zweimal</translation>
+  </message>
+  <message>
+   <source>the request cannot be read</source>
+   <translation>die Anfrage ist nicht lesbar</translation>
+  </message>
+  <message>
+   <source>the request is no JSON object</source>
+   <translation>die Anfrage ist kein JSON-Objekt</translation>
+  </message>
+  <message>
+   <source>the root verbs run as root only</source>
+   <translation>die Root-Befehle laufen nur als root</translation>
+  </message>
+  <message>
+   <source>the ssh-agent at {path} does not answer</source>
+   <translation>der ssh-agent unter {path} antwortet nicht</translation>
+  </message>
+  <message>
+   <source>the state of {rdma} is not known</source>
+   <translation>der Zustand von {rdma} ist nicht bekannt</translation>
+  </message>
+  <message>
+   <source>the sudo password did not reach sudo</source>
+   <translation>das Sudo-Passwort kam nicht bei sudo an</translation>
+  </message>
+  <message>
+   <source>the sudo password is wrong</source>
+   <translation>das Sudo-Passwort ist falsch</translation>
+  </message>
+  <message>
+   <source>the sysctl {key} has changed since the plan was made</source>
+   <translation>das Sysctl {key} hat sich geändert, seit der Plan gemacht wurde</translation>
+  </message>
+  <message>
+   <source>the time limit for an unconfirmed change was reached</source>
+   <translation>die Zeitgrenze für eine unbestätigte Änderung war erreicht</translation>
+  </message>
+  <message>
+   <source>the top level must be keys and values</source>
+   <translation>die oberste Ebene muss aus Schlüsseln und Werten bestehen</translation>
+  </message>
+  <message>
+   <source>the way back at boot cannot be installed</source>
+   <translation>der Rückweg beim Start lässt sich nicht einrichten</translation>
+  </message>
+  <message>
+   <source>the {kind} was sent, but is not there</source>
+   <translation>es wurde gesendet, ist aber nicht da: {kind}</translation>
+  </message>
+  <message>
+   <source>there is more than one cluster</source>
+   <translation>es gibt mehr als einen Cluster</translation>
+  </message>
+  <message>
+   <source>there is no cluster {name}</source>
+   <translation>es gibt keinen Cluster {name}</translation>
+  </message>
+  <message>
+   <source>there is no confirmed change {plan_id} on this machine</source>
+   <translation>auf dieser Maschine gibt es keine bestätigte Änderung {plan_id}</translation>
+  </message>
+  <message>
+   <source>there is no connection</source>
+   <translation>es gibt keine Verbindung</translation>
+  </message>
+  <message>
+   <source>there is no entry to compare</source>
+   <translation>es gibt keinen Eintrag zum Vergleichen</translation>
+  </message>
+  <message>
+   <source>there is no free subnet left in {where}</source>
+   <translation>in {where} ist kein Subnetz mehr frei</translation>
+  </message>
+  <message>
+   <source>there is no interface {device}</source>
+   <translation>es gibt keine Schnittstelle {device}</translation>
+  </message>
+  <message>
+   <source>there is no job {job_id} on this node</source>
+   <translation>auf diesem Knoten gibt es keinen Job {job_id}</translation>
+  </message>
+  <message>
+   <source>there is no node {name} in the cluster {cluster}</source>
+   <translation>es gibt keinen Knoten {name} im Cluster {cluster}</translation>
+  </message>
+  <message>
+   <source>there is no python3</source>
+   <translation>es gibt kein python3</translation>
+  </message>
+  <message>
+   <source>there is no sudo command on this machine</source>
+   <translation>auf dieser Maschine gibt es keinen Befehl sudo</translation>
+  </message>
+  <message>
+   <source>there is no sysctl {key} on this machine</source>
+   <translation>auf dieser Maschine gibt es kein Sysctl {key}</translation>
+  </message>
+  <message>
+   <source>there was no connection within {deadline_s} s</source>
+   <translation>in {deadline_s} s kam keine Verbindung zustande</translation>
+  </message>
+  <message>
+   <source>these networks are in use: {blocking}</source>
+   <translation>diese Netze sind in Gebrauch: {blocking}</translation>
+  </message>
+  <message>
+   <source>this cannot be a sudo password</source>
+   <translation>das kann kein Sudo-Passwort sein</translation>
+  </message>
+  <message>
+   <source>this cluster is already open in another window</source>
+   <translation>dieser Cluster ist schon in einem anderen Fenster offen</translation>
+  </message>
+  <message>
+   <source>this cluster's key in ~/.ssh/authorized_keys</source>
+   <translation>der Schlüssel dieses Clusters in ~/.ssh/authorized_keys</translation>
+  </message>
+  <message>
+   <source>this is no public SSH key</source>
+   <translation>das ist kein öffentlicher SSH-Schlüssel</translation>
+  </message>
+  <message>
+   <source>this machine has faster ports for a fabric</source>
+   <translation>diese Maschine hat schnellere Ports für ein Fabric</translation>
+  </message>
+  <message>
+   <source>this machine has no interface {absent}</source>
+   <translation>diese Maschine hat keine Schnittstelle {absent}</translation>
+  </message>
+  <message>
+   <source>this machine is at {plan}: {state} {why}</source>
+   <translation>diese Maschine ist bei {plan}: {state} {why}</translation>
+  </message>
+  <message>
+   <source>this user may not become root</source>
+   <translation>dieser Benutzer darf nicht root werden</translation>
+  </message>
+  <message>
+   <source>three</source>
+   <translation>drei</translation>
+  </message>
+  <message>
+   <source>through the jump host {host}</source>
+   <translation>über den Jump-Host {host}</translation>
+  </message>
+  <message>
+   <source>through which this session runs</source>
+   <translation>über die diese Sitzung läuft</translation>
+  </message>
+  <message>
+   <source>through {device}</source>
+   <translation>über {device}</translation>
+  </message>
+  <message>
+   <source>through {device} via {via}</source>
+   <translation>über {device} via {via}</translation>
+  </message>
+  <message>
+   <source>together the halves stay below the mark</source>
+   <translation>zusammen bleiben die Hälften unter der Marke</translation>
+  </message>
+  <message>
+   <source>traffic to {destination} leaves {way}, not through {netdev}</source>
+   <translation>Verkehr nach {destination} geht so hinaus: {way}, nicht über {netdev}</translation>
+  </message>
+  <message>
+   <source>true or false</source>
+   <translation>true oder false</translation>
+  </message>
+  <message>
+   <source>trust, log in once, install the agent</source>
+   <translation>vertrauen, einmal anmelden, den Agenten einrichten</translation>
+  </message>
+  <message>
+   <source>try again</source>
+   <translation>nochmals versuchen</translation>
+  </message>
+  <message>
+   <source>try again; {path} and daemon.log beside it say more</source>
+   <translation>nochmals versuchen; {path} und daemon.log daneben sagen mehr</translation>
+  </message>
+  <message>
+   <source>two</source>
+   <translation>zwei</translation>
+  </message>
+  <message>
+   <source>two cables join the same two machines; the second one adds no speed</source>
+   <translation>zwei Kabel verbinden dieselben zwei Maschinen; das zweite macht nichts schneller</translation>
+  </message>
+  <message>
+   <source>two machines hear each other</source>
+   <translation>zwei Maschinen hören einander</translation>
+  </message>
+  <message>
+   <source>two machines need one cable</source>
+   <translation>zwei Maschinen brauchen ein Kabel</translation>
+  </message>
+  <message>
+   <source>type the password with which this user runs sudo on this machine</source>
+   <translation>das Passwort eingeben, mit dem dieser Benutzer auf dieser Maschine sudo ausführt</translation>
+  </message>
+  <message>
+   <source>undo it instead</source>
+   <translation>sie stattdessen rückgängig machen</translation>
+  </message>
+  <message>
+   <source>units</source>
+   <translation>Units</translation>
+  </message>
+  <message>
+   <source>unknown</source>
+   <translation>unbekannt</translation>
+  </message>
+  <message>
+   <source>unknown version</source>
+   <translation>unbekannte Version</translation>
+  </message>
+  <message>
+   <source>up</source>
+   <translation>oben</translation>
+  </message>
+  <message>
+   <source>wait for the planned addresses and remove what was left behind</source>
+   <translation>auf die geplanten Adressen warten und Übriges entfernen</translation>
+  </message>
+  <message>
+   <source>what it changed, and whether it was decided, stands there alone</source>
+   <translation>was er änderte und ob entschieden wurde, steht nur dort</translation>
+  </message>
+  <message>
+   <source>what listens at {at} is not an SSH server</source>
+   <translation>was auf {at} hört, ist kein SSH-Server</translation>
+  </message>
+  <message>
+   <source>write the journal</source>
+   <translation>das Journal schreiben</translation>
+  </message>
+  <message>
+   <source>write {path}</source>
+   <translation>{path} schreiben</translation>
+  </message>
+  <message>
+   <source>wrong</source>
+   <translation>falsch</translation>
+  </message>
+  <message>
+   <source>wrong half</source>
+   <translation>falsche Hälfte</translation>
+  </message>
+  <message>
+   <source>wrong number of arguments: {rest}</source>
+   <translation>falsche Zahl von Argumenten: {rest}</translation>
+  </message>
+  <message>
+   <source>{address} does not answer through {device}</source>
+   <translation>{address} antwortet nicht über {device}</translation>
+  </message>
+  <message>
+   <source>{address} is at {mac}, but belongs to {mac2}</source>
+   <translation>{address} hat {mac}, gehört aber zu {mac2}</translation>
+  </message>
+  <message>
+   <source>{address} is in the files but not in effect</source>
+   <translation>{address} steht in den Dateien, ist aber nicht wirksam</translation>
+  </message>
+  <message>
+   <source>{address} is no address for {name}</source>
+   <translation>{address} ist keine Adresse für {name}</translation>
+  </message>
+  <message>
+   <source>{address} is not an address</source>
+   <translation>{address} ist keine Adresse</translation>
+  </message>
+  <message>
+   <source>{address} is the same machine as {twin}</source>
+   <translation>{address} ist dieselbe Maschine wie {twin}</translation>
+  </message>
+  <message>
+   <source>{after} is no value for the sysctl {key}</source>
+   <translation>{after} ist kein Wert für das Sysctl {key}</translation>
+  </message>
+  <message>
+   <source>{archive} is not what its name says</source>
+   <translation>{archive} ist nicht, was der Name sagt</translation>
+  </message>
+  <message>
+   <source>{argv} cannot be started</source>
+   <translation>{argv} lässt sich nicht starten</translation>
+  </message>
+  <message>
+   <source>{at} accepted the connection but did not {stage} within {login_s} s</source>
+   <translation>{at} nahm die Verbindung an, hat aber in {login_s} s nicht {stage}</translation>
+  </message>
+  <message>
+   <source>{at} and this computer have no encryption method in common</source>
+   <translation>{at} und dieser Rechner haben kein Verschlüsselungsverfahren gemeinsam</translation>
+  </message>
+  <message>
+   <source>{at} closed the connection before the login was done</source>
+   <translation>{at} schloss die Verbindung, bevor die Anmeldung fertig war</translation>
+  </message>
+  <message>
+   <source>{at} did not answer within {connect_s} s</source>
+   <translation>{at} antwortete nicht in {connect_s} s</translation>
+  </message>
+  <message>
+   <source>{at} refuses connections</source>
+   <translation>{at} weist Verbindungen ab</translation>
+  </message>
+  <message>
+   <source>{cidr} is not an address with a prefix length</source>
+   <translation>{cidr} ist keine Adresse mit Präfixlänge</translation>
+  </message>
+  <message>
+   <source>{cidr} of {device} came from DHCP and has not come back yet</source>
+   <translation>{cidr} von {device} kam per DHCP und ist noch nicht zurück</translation>
+  </message>
+  <message>
+   <source>{cluster_file} cannot be read</source>
+   <translation>{cluster_file} ist nicht lesbar</translation>
+  </message>
+  <message>
+   <source>{count} machines cannot make a {wanted}</source>
+   <translation>{count} Maschinen ergeben die Topologie nicht: {wanted}</translation>
+  </message>
+  <message>
+   <source>{count} machines on a switch reach each other in one step, and no cable is heard yet</source>
+   <translation>{count} Maschinen an einem Switch erreichen sich in einem Schritt, und noch ist kein Kabel zu hören</translation>
+  </message>
+  <message>
+   <source>{count} machines with two ports each make a ring</source>
+   <translation>{count} Maschinen mit je zwei Ports bilden einen Ring</translation>
+  </message>
+  <message>
+   <source>{count} neighbours to reach</source>
+   <translation>{count} Nachbarn zu erreichen</translation>
+  </message>
+  <message>
+   <source>{destination} does not answer; the machines in between do not pass it on</source>
+   <translation>{destination} antwortet nicht; die Maschinen dazwischen geben es nicht weiter</translation>
+  </message>
+  <message>
+   <source>{destination} is answered by {whose} ({mac}); RoCE would send to the wrong half</source>
+   <translation>{destination} wird beantwortet von: {whose} ({mac}); RoCE würde an die falsche Hälfte senden</translation>
+  </message>
+  <message>
+   <source>{device} does not have {cidr}</source>
+   <translation>{device} hat {cidr} nicht</translation>
+  </message>
+  <message>
+   <source>{device} does not have {cidr} (no carrier: is the cable in?)</source>
+   <translation>{device} hat {cidr} nicht (kein Signal: steckt das Kabel?)</translation>
+  </message>
+  <message>
+   <source>{device} has MTU {now} instead of {mtu}</source>
+   <translation>{device} hat MTU {now} statt {mtu}</translation>
+  </message>
+  <message>
+   <source>{device} is not the name of a network interface</source>
+   <translation>{device} ist nicht der Name einer Netzschnittstelle</translation>
+  </message>
+  <message>
+   <source>{device} is part of {master}</source>
+   <translation>{device} ist Teil von {master}</translation>
+  </message>
+  <message>
+   <source>{device} master {master}</source>
+   <translation>{device} master {master}</translation>
+  </message>
+  <message>
+   <source>{device} of {name}</source>
+   <translation>{device} von {name}</translation>
+  </message>
+  <message>
+   <source>{device}: arp_ignore {arp_ignore}, arp_announce {arp_announce}</source>
+   <translation>{device}: arp_ignore {arp_ignore}, arp_announce {arp_announce}</translation>
+  </message>
+  <message>
+   <source>{disk_free_bytes} GiB are free on {member}</source>
+   <translation>{disk_free_bytes} GiB sind auf {member} frei</translation>
+  </message>
+  <message>
+   <source>{environment} cannot be read</source>
+   <translation>{environment} ist nicht lesbar</translation>
+  </message>
+  <message>
+   <source>{few} has too few ports</source>
+   <translation>{few} hat zu wenige Ports</translation>
+  </message>
+  <message>
+   <source>{first} and {last}</source>
+   <translation>{first} und {last}</translation>
+  </message>
+  <message>
+   <source>{first} is behind; which one is wrong cannot be told from two</source>
+   <translation>{first} geht nach; welche falsch geht, ist aus zweien nicht zu sagen</translation>
+  </message>
+  <message>
+   <source>{free} KiB are free, {needed} KiB are needed to change and to go back</source>
+   <translation>{free} KiB sind frei, {needed} KiB sind zum Ändern und Zurückkehren nötig</translation>
+  </message>
+  <message>
+   <source>{host} cannot be reached</source>
+   <translation>{host} ist nicht erreichbar</translation>
+  </message>
+  <message>
+   <source>{host} ended the login after too many attempts</source>
+   <translation>{host} beendete die Anmeldung nach zu vielen Versuchen</translation>
+  </message>
+  <message>
+   <source>{host} is a link-local address and means a machine only together with an interface of this computer</source>
+   <translation>{host} ist eine Link-Local-Adresse und meint eine Maschine nur zusammen mit einer Schnittstelle dieses Rechners</translation>
+  </message>
+  <message>
+   <source>{host} port {port}</source>
+   <translation>{host} Port {port}</translation>
+  </message>
+  <message>
+   <source>{host}: its entry in {ssh_config} uses ProxyCommand, which Stellwerk does not run</source>
+   <translation>{host}: der Eintrag in {ssh_config} nutzt ProxyCommand, das Stellwerk nicht ausführt</translation>
+  </message>
+  <message>
+   <source>{ip} is there twice on this link</source>
+   <translation>{ip} gibt es auf diesem Link zweimal</translation>
+  </message>
+  <message>
+   <source>{lost} lost</source>
+   <translation>{lost} verloren</translation>
+  </message>
+  <message>
+   <source>{lost} of {sent} packets to {destination} were lost</source>
+   <translation>{lost} von {sent} Paketen nach {destination} gingen verloren</translation>
+  </message>
+  <message>
+   <source>{max_passwords} passwords were not accepted</source>
+   <translation>{max_passwords} Passwörter wurden nicht angenommen</translation>
+  </message>
+  <message>
+   <source>{member} has no port for a fabric</source>
+   <translation>{member} hat keinen Port für ein Fabric</translation>
+  </message>
+  <message>
+   <source>{member} is reached over Wi-Fi ({name})</source>
+   <translation>{member} wird über WLAN erreicht ({name})</translation>
+  </message>
+  <message>
+   <source>{member} port {number} runs at {speeds}, not at 200 Gb/s</source>
+   <translation>{member} Port {number} läuft mit {speeds}, nicht mit 200 Gb/s</translation>
+  </message>
+  <message>
+   <source>{member} sends to {address} by the wrong half</source>
+   <translation>{member} sendet über die falsche Hälfte an {address}</translation>
+  </message>
+  <message>
+   <source>{member}: it has no iptables, so nothing there drops the fabric's traffic.</source>
+   <translation>{member}: dort gibt es kein iptables, also verwirft nichts den Verkehr des Fabrics.</translation>
+  </message>
+  <message>
+   <source>{member}: its ARP settings are left as they are; if a neighbour answers with the MAC of the wrong half, the next plan sets them.</source>
+   <translation>{member}: die ARP-Einstellungen bleiben, wie sie sind; antwortet ein Nachbar mit der MAC der falschen Hälfte, setzt sie der nächste Plan.</translation>
+  </message>
+  <message>
+   <source>{member}: nothing to change, {source}.</source>
+   <translation>{member}: nichts zu ändern, {source}.</translation>
+  </message>
+  <message>
+   <source>{member}: {unread} could not be read without sudo, so whether its addresses survive a restart is not known.</source>
+   <translation>{member}: {unread} war ohne sudo nicht lesbar, ob die Adressen einen Neustart überstehen, ist also nicht bekannt.</translation>
+  </message>
+  <message>
+   <source>{method} did not answer within {deadline_s} s</source>
+   <translation>{method} antwortete nicht in {deadline_s} s</translation>
+  </message>
+  <message>
+   <source>{method} did not end within {deadline_s} s</source>
+   <translation>{method} endete nicht in {deadline_s} s</translation>
+  </message>
+  <message>
+   <source>{method} was cancelled</source>
+   <translation>{method} wurde abgebrochen</translation>
+  </message>
+  <message>
+   <source>{names} have the same {what}</source>
+   <translation>{names} haben dasselbe: {what}</translation>
+  </message>
+  <message>
+   <source>{names} no longer belongs to the fabric</source>
+   <translation>{names} gehört nicht mehr zum Fabric</translation>
+  </message>
+  <message>
+   <source>{name} cannot be an alias</source>
+   <translation>{name} kann kein Alias sein</translation>
+  </message>
+  <message>
+   <source>{name} does not pass fabric traffic on</source>
+   <translation>{name} gibt den Verkehr des Fabrics nicht weiter</translation>
+  </message>
+  <message>
+   <source>{name} has no host key</source>
+   <translation>{name} hat keinen Host-Schlüssel</translation>
+  </message>
+  <message>
+   <source>{name} runs another agent than the others</source>
+   <translation>{name} führt einen anderen Agenten aus als die anderen</translation>
+  </message>
+  <message>
+   <source>{name}: {path} also sets {lost} for {netdev}; that goes.</source>
+   <translation>{name}: {path} setzt für {netdev} auch {lost}; das entfällt.</translation>
+  </message>
+  <message>
+   <source>{name}: {path} holds a NetworkManager profile that fits any interface, {netdev} too; it stays, and our profile is made active.</source>
+   <translation>{name}: {path} enthält ein NetworkManager-Profil, das auf jede Schnittstelle passt, auch auf {netdev}; es bleibt, und unser Profil wird aktiv.</translation>
+  </message>
+  <message>
+   <source>{netdev} gets its address by DHCP</source>
+   <translation>{netdev} bekommt die Adresse per DHCP</translation>
+  </message>
+  <message>
+   <source>{netdev} has only an address of {network}</source>
+   <translation>{netdev} hat nur eine Adresse aus {network}</translation>
+  </message>
+  <message>
+   <source>{netdev} is configured by {paths}</source>
+   <translation>{netdev} wird von {paths} eingestellt</translation>
+  </message>
+  <message>
+   <source>{netdev} is in {lan}, which many home routers hand out</source>
+   <translation>{netdev} liegt in {lan}, das viele Heimrouter verteilen</translation>
+  </message>
+  <message>
+   <source>{netdev} may answer ARP for each other</source>
+   <translation>{netdev} beantworten ARP vielleicht füreinander</translation>
+  </message>
+  <message>
+   <source>{netdev}: mtu {mtu}</source>
+   <translation>{netdev}: MTU {mtu}</translation>
+  </message>
+  <message>
+   <source>{netdev}: up</source>
+   <translation>{netdev}: oben</translation>
+  </message>
+  <message>
+   <source>{network} has no room for {count} machines</source>
+   <translation>{network} hat keinen Platz für {count} Maschinen</translation>
+  </message>
+  <message>
+   <source>{network} is a network of home routers</source>
+   <translation>{network} ist ein Netz von Heimroutern</translation>
+  </message>
+  <message>
+   <source>{network} is not a private network</source>
+   <translation>{network} ist kein privates Netz</translation>
+  </message>
+  <message>
+   <source>{network} is not the subnet of the other end, {other}</source>
+   <translation>{network} ist nicht das Subnetz des anderen Endes, {other}</translation>
+  </message>
+  <message>
+   <source>{network} is outside the chosen range {pool}</source>
+   <translation>{network} liegt außerhalb des gewählten Bereichs {pool}</translation>
+  </message>
+  <message>
+   <source>{network} is too wide for one link</source>
+   <translation>{network} ist zu weit für einen Link</translation>
+  </message>
+  <message>
+   <source>{network} is used by {other}, too; one subnet for two links confuses routing and NCCL</source>
+   <translation>{network} wird auch von {other} benutzt; ein Subnetz für zwei Links verwirrt Routing und NCCL</translation>
+  </message>
+  <message>
+   <source>{network} of {netdev} is in use elsewhere, too</source>
+   <translation>{network} von {netdev} ist auch anderswo in Gebrauch</translation>
+  </message>
+  <message>
+   <source>{network} overlaps {other} ({where})</source>
+   <translation>{network} überschneidet sich mit {other} ({where})</translation>
+  </message>
+  <message>
+   <source>{network} works now, but many home routers hand out {lan}: in such a network the fabric and the LAN would collide.</source>
+   <translation>{network} geht jetzt, aber viele Heimrouter verteilen {lan}: in einem solchen Netz stießen Fabric und LAN zusammen.</translation>
+  </message>
+  <message>
+   <source>{node} cannot reach {peer} over {netdev}: {why}</source>
+   <translation>{node} erreicht {peer} nicht über {netdev}: {why}</translation>
+  </message>
+  <message>
+   <source>{node} has no ports for a fabric.</source>
+   <translation>{node} hat keine Ports für ein Fabric.</translation>
+  </message>
+  <message>
+   <source>{node} has one port for a fabric.</source>
+   <translation>{node} hat einen Port für ein Fabric.</translation>
+  </message>
+  <message>
+   <source>{node} is not connected</source>
+   <translation>{node} ist nicht verbunden</translation>
+  </message>
+  <message>
+   <source>{node} is not on the switch.</source>
+   <translation>{node} hängt nicht am Switch.</translation>
+  </message>
+  <message>
+   <source>{node} is on the switch with port {port}, the others with port {other_port}.</source>
+   <translation>{node} hängt mit Port {port} am Switch, die anderen mit Port {other_port}.</translation>
+  </message>
+  <message>
+   <source>{node} port {port}</source>
+   <translation>{node} Port {port}</translation>
+  </message>
+  <message>
+   <source>{node} went back by itself</source>
+   <translation>{node} ist von selbst zurückgekehrt</translation>
+  </message>
+  <message>
+   <source>{node}, jump host {host}</source>
+   <translation>{node}, Jump-Host {host}</translation>
+  </message>
+  <message>
+   <source>{now} GT/s ×{width}</source>
+   <translation>{now} GT/s ×{width}</translation>
+  </message>
+  <message>
+   <source>{other} and {netdev} are both in {network}</source>
+   <translation>{other} und {netdev} liegen beide in {network}</translation>
+  </message>
+  <message>
+   <source>{path} can be read by others</source>
+   <translation>{path} ist für andere lesbar</translation>
+  </message>
+  <message>
+   <source>{path} can be written by others than root</source>
+   <translation>{path} dürfen andere als root schreiben</translation>
+  </message>
+  <message>
+   <source>{path} cannot be changed</source>
+   <translation>{path} lässt sich nicht ändern</translation>
+  </message>
+  <message>
+   <source>{path} cannot be read ({said})</source>
+   <translation>{path} ist nicht lesbar ({said})</translation>
+  </message>
+  <message>
+   <source>{path} cannot be read: {strerror}</source>
+   <translation>{path} ist nicht lesbar: {strerror}</translation>
+  </message>
+  <message>
+   <source>{path} cannot be used</source>
+   <translation>{path} ist nicht nutzbar</translation>
+  </message>
+  <message>
+   <source>{path} configures {netdev} by the entry {key}</source>
+   <translation>{path} stellt {netdev} über den Eintrag {key} ein</translation>
+  </message>
+  <message>
+   <source>{path} configures {netdev} in a way that cannot be taken over</source>
+   <translation>{path} stellt {netdev} auf eine Art ein, die sich nicht übernehmen lässt</translation>
+  </message>
+  <message>
+   <source>{path} configures {values} and lies outside /etc/netplan</source>
+   <translation>{path} stellt {values} ein und liegt außerhalb von /etc/netplan</translation>
+  </message>
+  <message>
+   <source>{path} could not be saved on this computer</source>
+   <translation>{path} ließ sich auf diesem Rechner nicht speichern</translation>
+  </message>
+  <message>
+   <source>{path} could not be written</source>
+   <translation>{path} ließ sich nicht schreiben</translation>
+  </message>
+  <message>
+   <source>{path} could not be written: {strerror}</source>
+   <translation>{path} ließ sich nicht schreiben: {strerror}</translation>
+  </message>
+  <message>
+   <source>{path} does not hold a cluster</source>
+   <translation>{path} enthält keinen Cluster</translation>
+  </message>
+  <message>
+   <source>{path} grows without end through its aliases</source>
+   <translation>{path} wächst durch seine Aliase ohne Ende</translation>
+  </message>
+  <message>
+   <source>{path} has changed since the plan was made</source>
+   <translation>{path} hat sich geändert, seit der Plan gemacht wurde</translation>
+  </message>
+  <message>
+   <source>{path} has version {version}; this program reads version {format_version}</source>
+   <translation>{path} hat Version {version}; dieses Programm liest Version {format_version}</translation>
+  </message>
+  <message>
+   <source>{path} holds more than one document; netplan reads only the first</source>
+   <translation>{path} enthält mehr als ein Dokument; netplan liest nur das erste</translation>
+  </message>
+  <message>
+   <source>{path} is damaged: it is not text</source>
+   <translation>{path} ist beschädigt: es ist kein Text</translation>
+  </message>
+  <message>
+   <source>{path} is in use by another window</source>
+   <translation>{path} wird von einem anderen Fenster benutzt</translation>
+  </message>
+  <message>
+   <source>{path} is larger than {max_bytes} bytes</source>
+   <translation>{path} ist größer als {max_bytes} Bytes</translation>
+  </message>
+  <message>
+   <source>{path} is larger than {max_bytes} bytes and is not read as an SSH configuration</source>
+   <translation>{path} ist größer als {max_bytes} Bytes und wird nicht als SSH-Konfiguration gelesen</translation>
+  </message>
+  <message>
+   <source>{path} is larger than {max_file_bytes} bytes</source>
+   <translation>{path} ist größer als {max_file_bytes} Bytes</translation>
+  </message>
+  <message>
+   <source>{path} is larger than {max_text} KiB</source>
+   <translation>{path} ist größer als {max_text} KiB</translation>
+  </message>
+  <message>
+   <source>{path} is larger than {size} kB</source>
+   <translation>{path} ist größer als {size} kB</translation>
+  </message>
+  <message>
+   <source>{path} is nested too deeply</source>
+   <translation>{path} ist zu tief verschachtelt</translation>
+  </message>
+  <message>
+   <source>{path} is not YAML</source>
+   <translation>{path} ist kein YAML</translation>
+  </message>
+  <message>
+   <source>{path} is not a key</source>
+   <translation>{path} ist kein Schlüssel</translation>
+  </message>
+  <message>
+   <source>{path} is not a netplan file</source>
+   <translation>{path} ist keine Netplan-Datei</translation>
+  </message>
+  <message>
+   <source>{path} is not a private key that can be used: {error}</source>
+   <translation>{path} ist kein nutzbarer privater Schlüssel: {error}</translation>
+  </message>
+  <message>
+   <source>{path} is protected by a passphrase; `ssh-add {path}` makes it usable</source>
+   <translation>{path} ist durch eine Passphrase geschützt; `ssh-add {path}` macht ihn nutzbar</translation>
+  </message>
+  <message>
+   <source>{path} of {name}</source>
+   <translation>{path} von {name}</translation>
+  </message>
+  <message>
+   <source>{path} uses *{anchor}, which is not defined before</source>
+   <translation>{path} benutzt *{anchor}, das vorher nicht definiert ist</translation>
+  </message>
+  <message>
+   <source>{path} would get mode {mode}</source>
+   <translation>{path} bekäme Modus {mode}</translation>
+  </message>
+  <message>
+   <source>{path}, line {number}: this is not a line of an SSH configuration</source>
+   <translation>{path}, Zeile {number}: das ist keine Zeile einer SSH-Konfiguration</translation>
+  </message>
+  <message>
+   <source>{path}, line {number}: {error}</source>
+   <translation>{path}, Zeile {number}: {error}</translation>
+  </message>
+  <message>
+   <source>{path}, line {number}: {found} has no value</source>
+   <translation>{path}, Zeile {number}: {found} hat keinen Wert</translation>
+  </message>
+  <message>
+   <source>{path}: `nodes` must be a list</source>
+   <translation>{path}: `nodes` muss eine Liste sein</translation>
+  </message>
+  <message>
+   <source>{path}: entry {index} of `nodes` must have keys</source>
+   <translation>{path}: Eintrag {index} von `nodes` muss Schlüssel haben</translation>
+  </message>
+  <message>
+   <source>{path}: mtu {mtu}</source>
+   <translation>{path}: MTU {mtu}</translation>
+  </message>
+  <message>
+   <source>{path}: plan {plan_id} cannot be read</source>
+   <translation>{path}: Plan {plan_id} ist nicht lesbar</translation>
+  </message>
+  <message>
+   <source>{path}: the key {key} shares its line with something else</source>
+   <translation>{path}: der Schlüssel {key} teilt seine Zeile mit etwas anderem</translation>
+  </message>
+  <message>
+   <source>{path}{line}: `{key}` must be {kind}</source>
+   <translation>{path}{line}: `{key}` muss {kind} sein</translation>
+  </message>
+  <message>
+   <source>{path}{where} is not YAML</source>
+   <translation>{path}{where} ist kein YAML</translation>
+  </message>
+  <message>
+   <source>{path}{where} is not readable YAML</source>
+   <translation>{path}{where} ist kein lesbares YAML</translation>
+  </message>
+  <message>
+   <source>{pci_address}: can do {best} GT/s ×{widest}</source>
+   <translation>{pci_address}: kann {best} GT/s ×{widest}</translation>
+  </message>
+  <message>
+   <source>{place} answers in {said}</source>
+   <translation>{place} antwortet in {said}</translation>
+  </message>
+  <message>
+   <source>{place} carries {said}</source>
+   <translation>{place} trägt {said}</translation>
+  </message>
+  <message>
+   <source>{place} carry together {said}</source>
+   <translation>{place} tragen zusammen {said}</translation>
+  </message>
+  <message>
+   <source>{place} does not reach a machine that is no neighbour: {said}</source>
+   <translation>{place} erreicht eine Maschine nicht, die kein Nachbar ist: {said}</translation>
+  </message>
+  <message>
+   <source>{place} has RDMA that is {said}</source>
+   <translation>{place} hat RDMA in diesem Zustand: {said}</translation>
+  </message>
+  <message>
+   <source>{place} loses large packets: {said}</source>
+   <translation>{place} verliert große Pakete: {said}</translation>
+  </message>
+  <message>
+   <source>{place} sends its traffic {said}</source>
+   <translation>{place} sendet seinen Verkehr {said}</translation>
+  </message>
+  <message>
+   <source>{plan_id} is not a plan's name</source>
+   <translation>{plan_id} ist nicht der Name eines Plans</translation>
+  </message>
+  <message>
+   <source>{pool} is no network to take subnets from</source>
+   <translation>{pool} ist kein Netz, aus dem Subnetze genommen werden</translation>
+  </message>
+  <message>
+   <source>{port} goes to {other}</source>
+   <translation>{port} führt zu {other}</translation>
+  </message>
+  <message>
+   <source>{port} goes to {place}, not to {other}.</source>
+   <translation>{port} führt zu {place}, nicht zu {other}.</translation>
+  </message>
+  <message>
+   <source>{port} is no port for {name}</source>
+   <translation>{port} ist kein Port für {name}</translation>
+  </message>
+  <message>
+   <source>{port} is not connected to {other}.</source>
+   <translation>{port} ist nicht mit {other} verbunden.</translation>
+  </message>
+  <message>
+   <source>{port} is on {switch}, most others on {main}.</source>
+   <translation>{port} hängt an {switch}, die meisten anderen an {main}.</translation>
+  </message>
+  <message>
+   <source>{rdma} has no RoCE v2 entry for {ip}</source>
+   <translation>{rdma} hat keinen RoCE-v2-Eintrag für {ip}</translation>
+  </message>
+  <message>
+   <source>{rdma} is {state}</source>
+   <translation>{rdma} ist {state}</translation>
+  </message>
+  <message>
+   <source>{ref} goes to a switch.</source>
+   <translation>{ref} führt zu einem Switch.</translation>
+  </message>
+  <message>
+   <source>{ref} goes to the switch, too.</source>
+   <translation>{ref} führt ebenfalls zum Switch.</translation>
+  </message>
+  <message>
+   <source>{ref} goes to {host}, which is not in this cluster.</source>
+   <translation>{ref} führt zu {host}, das nicht zu diesem Cluster gehört.</translation>
+  </message>
+  <message>
+   <source>{remedy}; if it stays, update the firmware</source>
+   <translation>{remedy}; bleibt es so, die Firmware aktualisieren</translation>
+  </message>
+  <message>
+   <source>{rest} is not a network</source>
+   <translation>{rest} ist kein Netz</translation>
+  </message>
+  <message>
+   <source>{shape} does not use it; it is left alone.</source>
+   <translation>{shape} nutzt ihn nicht; er bleibt unberührt.</translation>
+  </message>
+  <message>
+   <source>{shape} needs a cable from {port} to {other}.</source>
+   <translation>{shape} braucht ein Kabel von {port} zu {other}.</translation>
+  </message>
+  <message>
+   <source>{shape}: every cable goes from port 0 of one machine to port 1 of the next.</source>
+   <translation>{shape}: jedes Kabel führt von Port 0 einer Maschine zu Port 1 der nächsten.</translation>
+  </message>
+  <message>
+   <source>{source}, line {number}: Include is nested more than {max_depth} deep</source>
+   <translation>{source}, Zeile {number}: Include ist tiefer als {max_depth} verschachtelt</translation>
+  </message>
+  <message>
+   <source>{state_dir} belongs to another user</source>
+   <translation>{state_dir} gehört einem anderen Benutzer</translation>
+  </message>
+  <message>
+   <source>{table} {chain} is no place for a firewall rule</source>
+   <translation>{table} {chain} ist kein Ort für eine Firewall-Regel</translation>
+  </message>
+  <message>
+   <source>{text} does not name a machine</source>
+   <translation>{text} nennt keine Maschine</translation>
+  </message>
+  <message>
+   <source>{text} goes through a link</source>
+   <translation>{text} geht durch einen Link</translation>
+  </message>
+  <message>
+   <source>{text} is no IP address</source>
+   <translation>{text} ist keine IP-Adresse</translation>
+  </message>
+  <message>
+   <source>{text} is no name of a device</source>
+   <translation>{text} ist kein Gerätename</translation>
+  </message>
+  <message>
+   <source>{text} is no network to take subnets from</source>
+   <translation>{text} ist kein Netz, aus dem Subnetze genommen werden</translation>
+  </message>
+  <message>
+   <source>{text} is no path below the agent's own directory</source>
+   <translation>{text} ist kein Pfad unter dem eigenen Verzeichnis des Agenten</translation>
+  </message>
+  <message>
+   <source>{text} is not an SSH address</source>
+   <translation>{text} ist keine SSH-Adresse</translation>
+  </message>
+  <message>
+   <source>{text}: failed</source>
+   <translation>{text}: fehlgeschlagen</translation>
+  </message>
+  <message>
+   <source>{text}: only an IPv6 address stands in brackets</source>
+   <translation>{text}: nur eine IPv6-Adresse steht in Klammern</translation>
+  </message>
+  <message>
+   <source>{text}: the brackets do not fit</source>
+   <translation>{text}: die Klammern passen nicht</translation>
+  </message>
+  <message>
+   <source>{text}: the user name before the @ is missing</source>
+   <translation>{text}: vor dem @ fehlt der Benutzername</translation>
+  </message>
+  <message>
+   <source>{text}: {host} is not an IPv4 address</source>
+   <translation>{text}: {host} ist keine IPv4-Adresse</translation>
+  </message>
+  <message>
+   <source>{text}: {host} is not an IPv6 address</source>
+   <translation>{text}: {host} ist keine IPv6-Adresse</translation>
+  </message>
+  <message>
+   <source>{text}: {user} is not a user name</source>
+   <translation>{text}: {user} ist kein Benutzername</translation>
+  </message>
+  <message>
+   <source>{text}: {value} is not a port</source>
+   <translation>{text}: {value} ist kein Port</translation>
+  </message>
+  <message>
+   <source>{tools} are not installed on {node}</source>
+   <translation>{tools} sind auf {node} nicht installiert</translation>
+  </message>
+  <message>
+   <source>{tool} is none of {tools}</source>
+   <translation>{tool} ist keines von {tools}</translation>
+  </message>
+  <message>
+   <source>{tool} is not installed</source>
+   <translation>{tool} ist nicht installiert</translation>
+  </message>
+  <message>
+   <source>{tool} is not installed on {name}</source>
+   <translation>{tool} ist auf {name} nicht installiert</translation>
+  </message>
+  <message>
+   <source>{tool} is not installed on {node}</source>
+   <translation>{tool} ist auf {node} nicht installiert</translation>
+  </message>
+  <message>
+   <source>{tool}: not found</source>
+   <translation>{tool}: nicht gefunden</translation>
+  </message>
+  <message>
+   <source>{unknown} did not say how root can be had</source>
+   <translation>{unknown} sagte nicht, wie root zu haben ist</translation>
+  </message>
+  <message>
+   <source>{unknown} did not say its DGX OS version</source>
+   <translation>{unknown} sagte die Version von DGX OS nicht</translation>
+  </message>
+  <message>
+   <source>{unread} cannot be read, so no plan can be made</source>
+   <translation>{unread} ist nicht lesbar, also lässt sich kein Plan machen</translation>
+  </message>
+  <message>
+   <source>{user} could not log in at {host}</source>
+   <translation>{user} konnte sich an {host} nicht anmelden</translation>
+  </message>
+  <message>
+   <source>{user} is no user name for {name}</source>
+   <translation>{user} ist kein Benutzername für {name}</translation>
+  </message>
+  <message>
+   <source>{user} may not become root on {member}</source>
+   <translation>{user} darf auf {member} nicht root werden</translation>
+  </message>
+  <message>
+   <source>{values} moves to {own_path}; {what}</source>
+   <translation>{values} zieht um nach {own_path}; {what}</translation>
+  </message>
+  <message>
+   <source>{value} is not between {low} and {high}</source>
+   <translation>{value} liegt nicht zwischen {low} und {high}</translation>
+  </message>
+  <message>
+   <source>{value} of {mark} {unit}</source>
+   <translation>{value} von {mark} {unit}</translation>
+  </message>
+  <message>
+   <source>{version}, the others {usual}</source>
+   <translation>{version}, die anderen {usual}</translation>
+  </message>
+  <message>
+   <source>{wanted} is no topology for {count} machines</source>
+   <translation>{wanted}: keine Topologie für {count} Maschinen</translation>
+  </message>
+  <message>
+   <source>{what} of {netdev} will be gone after a restart</source>
+   <translation>{what} von {netdev} ist nach einem Neustart weg</translation>
+  </message>
+  <message>
+   <source>{what} {text}, on the others {usual}</source>
+   <translation>{what} {text}, auf den anderen {usual}</translation>
+  </message>
+  <message>
+   <source>{where} is not a regular file</source>
+   <translation>{where} ist keine gewöhnliche Datei</translation>
+  </message>
+  <message>
+   <source>{why}; going back is not complete: {problems}</source>
+   <translation>{why}; die Rückkehr ist nicht vollständig: {problems}</translation>
+  </message>
+  <message>
+   <source>{why}; the journal cannot be written: {said}</source>
+   <translation>{why}; das Journal lässt sich nicht schreiben: {said}</translation>
+  </message>
+  <message>
+   <source>{word} may not be part of a firewall rule</source>
+   <translation>{word} darf nicht Teil einer Firewall-Regel sein</translation>
+  </message>
+  <message>
+   <source>~/.ssh</source>
+   <translation>~/.ssh</translation>
+  </message>
+  <message>
+   <source>~/{share}/{file_name} cannot be read back</source>
+   <translation>~/{share}/{file_name} lässt sich nicht zurücklesen</translation>
   </message>
  </context>
  <context>
