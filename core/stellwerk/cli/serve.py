@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-import signal
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -16,9 +14,6 @@ from platformdirs import user_config_path
 if TYPE_CHECKING:
     from stellwerk.serving.gateway.app import Gateway
     from stellwerk.serving.gateway.settings import GatewaySettings
-
-
-_DESCRIPTORS = 65_536  # more than the largest policy's clients and engines need
 
 
 def default_keys_path() -> Path:
@@ -39,28 +34,22 @@ def _run(main: Callable[[], Coroutine[Any, Any, None]], *, plain: bool) -> None:
     asyncio.run(main())
 
 
-async def _until_told(on_hangup: Callable[[], None] | None = None) -> None:
-    """Wait for Ctrl+C or SIGTERM."""
-    loop = asyncio.get_running_loop()
-    told = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, told.set)
-    hangup = getattr(signal, "SIGHUP", None)
-    if on_hangup is not None and hangup is not None:
-        loop.add_signal_handler(hangup, on_hangup)
-    await told.wait()
-
-
 def _fail(message: str) -> None:
     click.echo(message, err=True)
     sys.exit(2)
 
 
 @click.command()
-@click.option("--policy", "policy_path", required=True, type=click.Path(path_type=Path), help="The policy file (YAML).")
+@click.option("--policy", "policy_path", type=click.Path(path_type=Path), help="The policy file (YAML).")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", default=8080, show_default=True, help="Port to listen on; 0 takes a free one.")
-@click.option("--node", "nodes", multiple=True, metavar="NAME=HOST[:PORT]", help="Where a node of the policy is.")
+@click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on; 0 takes a free one.  [default: 8080]")
+@click.option(
+    "--node",
+    "nodes",
+    multiple=True,
+    metavar="NAME[=HOST[:PORT]]",
+    help="NAME=HOST: where a node of the policy is. NAME alone: run the gateway on that machine of the cluster.",
+)
 @click.option("--keys", type=click.Path(path_type=Path), default=None, help="File of API keys.")
 @click.option("--tls-cert", type=click.Path(exists=True), default=None, help="Certificate chain (PEM) for HTTPS.")
 @click.option("--tls-key", type=click.Path(exists=True), default=None, help="Its private key (PEM).")
@@ -69,10 +58,14 @@ def _fail(message: str) -> None:
 @click.option("--watch/--no-watch", default=True, show_default=True, help="Reload when the policy file changes.")
 @click.option("--admin/--no-admin", default=True, show_default=True, help="Reload, roll back and drain over HTTP.")
 @click.option("--plain", is_flag=True, help="Without uvloop and httptools, even where they are installed.")
+@click.option("--show", "action", flag_value="show", help="With --node NAME: what runs there.")
+@click.option("--stop", "action", flag_value="stop", help="With --node NAME: end the gateway there.")
+@click.option("--reload", "action", flag_value="reload", help="With --node NAME: give it another policy.")
+@click.option("--cluster", "cluster_name", metavar="NAME", help="With --node NAME: of which cluster, if of several.")
 def serve(
-    policy_path: Path,
+    policy_path: Path | None,
     host: str,
-    port: int,
+    port: int | None,
     nodes: tuple[str, ...],
     keys: Path | None,
     tls_cert: str | None,
@@ -82,41 +75,51 @@ def serve(
     watch: bool,
     admin: bool,
     plain: bool,
+    action: str | None,
+    cluster_name: str | None,
 ) -> None:
     """Run the gateway: one OpenAI-compatible endpoint in front of the pools of a policy.
 
-    SIGHUP reads the policy again, SIGTERM lets running answers finish.
+    SIGHUP reads the policy again, SIGTERM lets running answers finish. With --node NAME the gateway runs on a machine
+    of the cluster, under its agent, and goes on when this computer is away.
     """
+    from stellwerk.serving.gateway.running import raise_descriptor_limit
     from stellwerk.serving.gateway.settings import GatewaySettings
 
+    there = [entry for entry in nodes if "=" not in entry]
+    places = _node_table(tuple(entry for entry in nodes if "=" in entry))
+    if policy_path is None and action not in ("show", "stop"):
+        raise click.UsageError("Missing option '--policy'.")
     keys_path = keys if keys is not None else default_keys_path()
+    wanted_keys = keys_path if keys is not None or keys_path.exists() else None
+    if there or action is not None:
+        from stellwerk.cli.serve_node import on_node
+
+        if len(there) != 1:
+            raise click.UsageError("Name one machine of the cluster with --node NAME.")
+        if tls_cert is not None or tls_key is not None:
+            raise click.UsageError("A gateway on a machine of the cluster has no TLS: --tls-cert cannot go with it.")
+        on_node(
+            cluster_name, there[0], action or "start", policy_path, host, port, wanted_keys, places,
+            drain=drain,
+        )  # fmt: skip
+        return
+    assert policy_path is not None
     settings = GatewaySettings(
         host=host,
-        port=port,
+        port=8080 if port is None else port,
         tls_cert=tls_cert,
         tls_key=tls_key,
         log_path=None if log_path == "none" else log_path,
-        keys_path=str(keys_path) if keys is not None or keys_path.exists() else None,
+        keys_path=str(wanted_keys) if wanted_keys is not None else None,
         watch_policy=watch,
         admin=admin,
         drain_s=drain,
         pure_python=plain,
-        descriptors=_raise_descriptor_limit(),
+        descriptors=raise_descriptor_limit(),
     )
-    _run(lambda: _serve(policy_path, settings, _node_table(nodes)), plain=plain)
-
-
-def _raise_descriptor_limit() -> int:
-    """Take as many open files as the system lets this user have: every client and every engine takes one."""
-    import resource
-
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY:
-        return sys.maxsize
-    wanted = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS)
-    if wanted > soft:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-    return max(soft, wanted)
+    path = policy_path
+    _run(lambda: _serve(path, settings, places), plain=plain)
 
 
 def _node_table(nodes: tuple[str, ...]) -> dict[str, str]:
@@ -141,6 +144,7 @@ def _make_gateway(policy_path: Path, settings: GatewaySettings, nodes: dict[str,
 async def _serve(policy_path: Path, settings: GatewaySettings, nodes: dict[str, str]) -> None:
     from stellwerk.serving.gateway.deployment import DeployError
     from stellwerk.serving.gateway.keys import KeysError
+    from stellwerk.serving.gateway.running import run_until_told
     from stellwerk.serving.policy.errors import PolicyErrors
 
     try:
@@ -160,25 +164,7 @@ async def _serve(policy_path: Path, settings: GatewaySettings, nodes: dict[str, 
         click.echo(f"Gateway on {scheme}://{_in_url(settings.host)}:{port}/v1, policy {policy_path}", err=True)
         if settings.host not in ("127.0.0.1", "::1", "localhost"):
             click.echo(f"Other machines can reach it: it listens on {settings.host}.", err=True)
-        # What is there now stays until the end; the collector need not look at it again and again.
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(10_000, 20, 20)
-        await _until_told(lambda: gateway.spawn(gateway.reload_quietly()))
-        click.echo("Finishing what runs; Ctrl+C again cuts it off.", err=True)
-        await _stop(gateway)
-
-
-async def _stop(gateway: Gateway) -> None:
-    """Let running answers finish, unless somebody is in a hurry."""
-    stopping = asyncio.ensure_future(gateway.stop())
-    hurry = asyncio.ensure_future(_until_told())
-    await asyncio.wait((stopping, hurry), return_when=asyncio.FIRST_COMPLETED)
-    hurry.cancel()
-    if not stopping.done():
-        stopping.cancel()
-        await asyncio.gather(stopping, return_exceptions=True)
-        await gateway.stop(0)
+        await run_until_told(gateway, lambda words: click.echo(words, err=True))
 
 
 def _in_url(host: str) -> str:
@@ -212,6 +198,7 @@ def simulated(**options: Any) -> None:
 async def _simulated(options: dict[str, Any]) -> None:
     from stellwerk.serving.engines.simulated.engine import SimulatedEngine
     from stellwerk.serving.engines.simulated.settings import SimulatedSettings
+    from stellwerk.serving.gateway.running import until_told
 
     host, port = options.pop("host"), options.pop("port")
     settings = SimulatedSettings(ttft_s=options.pop("ttft"), **options)
@@ -221,7 +208,7 @@ async def _simulated(options: dict[str, Any]) -> None:
     except OSError as error:
         _fail(f"The engine cannot start on {host}:{port}: {error.strerror or error}.")
     click.echo(f"Simulated engine for {settings.model} on http://{_in_url(host)}:{port}/v1", err=True)
-    await _until_told()
+    await until_told()
     await running.stop()
 
 
@@ -237,13 +224,14 @@ def null(host: str, port: int, events: int, pace: float) -> None:
 
 async def _null(host: str, port: int, events: int, pace: float) -> None:
     from stellwerk.serving.engines.simulated.null import serve_null
+    from stellwerk.serving.gateway.running import until_told
 
     try:
         server = await serve_null(host, port, events=events, pace_s=pace)
     except OSError as error:
         _fail(f"The engine cannot start on {host}:{port}: {error.strerror or error}.")
     click.echo(f"Null engine (simulated) on http://{_in_url(host)}:{server.sockets[0].getsockname()[1]}/v1", err=True)
-    await _until_told()
+    await until_told()
     server.close()
 
 

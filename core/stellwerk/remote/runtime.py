@@ -29,8 +29,9 @@ from stellwerk.remote.artefact import Artefact, pack
 
 MACHINES = ("x86_64", "aarch64")
 # The desktop's own: needs SSH, a terminal, or a screen.
-LEFT_OUT = ("cli", "remote", "setup", "virtual")
+LEFT_OUT = ("cli", "hosting", "remote", "setup", "virtual")
 PACKAGES = ("ruamel.yaml",)
+WHERE_INSTALLED = ("prometheus_client",)  # the gateway has metrics with it, and goes without
 DATA = ("classifier", "policies")
 SOURCES = (".py", ".c", ".h")
 GLIBC = "2.31"  # older than that of any system that NVIDIA ships for these machines
@@ -44,6 +45,9 @@ def build_runtime() -> Artefact:
     members.update(_of_package("stellwerk", SOURCES, _belongs_on_a_node))
     for package in PACKAGES:
         members.update(_of_package(package, (".py",)))
+    for package in WHERE_INSTALLED:
+        if importlib.util.find_spec(package) is not None:
+            members.update(_of_package(package, (".py",)))
     # A package folder of several distributions has no __init__ of its own; inside the archive nobody else adds to it.
     members.setdefault("ruamel/__init__.py", b"")
     members.update(_of_package("stellwerk_resources", (".py",)))

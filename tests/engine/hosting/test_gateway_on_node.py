@@ -1,0 +1,176 @@
+"""The gateway as a job of a simulated Spark's real agent: started, used, shown, reloaded, ended."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import stat
+import urllib.request
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from e2e.support import Journey, journey, stellwerk
+from stellwerk.hosting import gateway as hosting
+from stellwerk.hosting.gateway import MODULE, GatewayJob
+from stellwerk.model.errors import BadInput, StellwerkError
+from stellwerk.serving.engines.simulated.engine import SimulatedEngine
+from stellwerk.serving.engines.simulated.settings import SimulatedSettings
+from stellwerk.serving.gateway.keys import create_key
+from stellwerk.serving.gateway.on_node import FOLDER, Order
+from stellwerk.serving.policy.load import load_policy
+
+SECRET = "secret-of-an-outside-engine"
+
+
+def policy(port: int, *, models: str = "auto: ask") -> str:
+    return f"""version: 1
+models: {{{models}}}
+pools:
+  small: {{model: tiny, replicas: [{{node: spark-2, port: {port}}}]}}
+  away: {{model: big, health: {{path: none}}, replicas: [{{url: "http://127.0.0.1:{port}/v1", key_env: AWAY_KEY}}]}}
+classifiers: {{difficulty: {{kind: embedded}}}}
+steps:
+  ask: {{classify: difficulty, to: {{simple: small, complex: away}}, threshold: 1.0}}
+gateway: {{require_keys: true}}
+"""
+
+
+async def fetch(job: GatewayJob, path: str, key: str, body: object = None) -> tuple[int, dict[str, str], bytes]:
+    """One request from this computer, which is also the simulated machine's."""
+
+    def ask() -> tuple[int, dict[str, str], bytes]:
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(job.url.removesuffix("/v1") + path, data, {"authorization": f"Bearer {key}"})
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return answer.status, {k.lower(): v for k, v in answer.headers.items()}, answer.read()
+
+    return await asyncio.to_thread(ask)
+
+
+def processes(made: Journey) -> list[psutil.Process]:
+    """Gateways that run on the simulated machines."""
+    homes = {str(made.home(node.name)) for node in made.cluster.nodes}
+    found = []
+    for process in psutil.process_iter():
+        try:
+            words = process.cmdline()
+            if MODULE in words and words[0] == "python3" and process.environ().get("HOME") in homes:
+                found.append(process)
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue
+    return found
+
+
+async def models(job: GatewayJob, key: str) -> list[str]:
+    return [entry["id"] for entry in json.loads((await fetch(job, "/v1/models", key))[2])["data"]]
+
+
+async def answers(made: Journey, job: GatewayJob, key: str) -> None:
+    """It answers over the other machine's engine, and neither arguments nor other people's files hold a secret."""
+    chat = {"model": "auto", "messages": [{"role": "user", "content": "hi"}]}
+    status, headers, body = await fetch(job, "/v1/chat/completions", key, chat)
+    assert (status, headers["x-stellwerk-path"]) == (200, "ask>small")
+    assert b"[simulated]" in body
+    assert b"stellwerk_requests_total" in (await fetch(job, "/metrics", key))[2]
+    (process,) = processes(made)
+    assert SECRET not in " ".join(process.cmdline()) + json.dumps(process.environ())
+    kept = [path for path in (made.home("spark-1") / FOLDER).rglob("*") if path.is_file()]
+    assert {path.name for path in kept} == {"policy.yaml", "api-keys.json", "0.lock"}
+    assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in kept)
+    assert [
+        path for path in made.home("spark-1").rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()
+    ] == []
+
+
+async def outlives_the_desktop(made: Journey, job: GatewayJob) -> None:
+    """It goes on when the desktop closes, and the next one finds it, with its port and its log."""
+    await made.reopen()
+    link = made.session.links["spark-1"]
+    (found,) = await hosting.running(link)
+    assert (found.job_id, found.port, found.host) == (job.job_id, job.port, "127.0.0.1")
+    assert any('"status":200' in line for line in await hosting.last_words(link, found))
+    assert await hosting.running(made.session.links["spark-2"]) == []
+
+
+async def reloads(made: Journey, job: GatewayJob, order: Order, engine: int, key: str) -> None:
+    """Another policy comes into service without a restart; a broken one does not, and says why."""
+    link = made.session.links["spark-1"]
+    with pytest.raises(StellwerkError, match="There is no step or pool"):
+        await hosting.update(link, job, Order(policy(engine, models="auto: nowhere")))
+    with pytest.raises(StellwerkError, match="No gateway runs on port 9"):
+        await hosting.update(link, replace(job, asked_port=9), order)
+    with pytest.raises(StellwerkError, match="OTHER_KEY"):
+        await hosting.update(link, job, Order(policy(engine).replace("AWAY_KEY", "OTHER_KEY")))
+    assert await models(job, key) == ["auto"]
+    await hosting.update(link, job, Order(policy(engine, models="auto: ask, fast: small")))
+    assert await models(job, key) == ["auto", "fast"]
+
+
+async def test_a_gateway_runs_on_a_machine_under_its_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(os.environ, "AWAY_KEY", SECRET)
+    key = create_key(tmp_path / "keys.json", "team", admin=True)
+    async with AsyncExitStack() as stack:
+        made = await stack.enter_async_context(journey(tmp_path))
+        engine = SimulatedEngine(SimulatedSettings("tiny", ttft_s=0.001, rate=2000))
+        port = await engine.start()
+        stack.push_async_callback(engine.stop)
+        text = policy(port)
+        order = Order(
+            text,
+            keys=(tmp_path / "keys.json").read_text(),
+            places={"spark-2": "127.0.0.1"},
+            secrets=hosting.secrets_of(load_policy(text)),
+            drain_s=1.0,
+        )
+        link = made.session.links["spark-1"]
+        with pytest.raises(StellwerkError, match="there are none"):
+            await hosting.start(link, Order(text, secrets=order.secrets), 0)
+        job = await hosting.start(link, order, 0)
+        await answers(made, job, key)
+        with pytest.raises(StellwerkError, match="runs on port 0 of this machine already"):
+            await hosting.start(link, order, 0)
+        await outlives_the_desktop(made, job)
+        await reloads(made, job, order, port, key)
+        link = made.session.links["spark-1"]
+        await hosting.stop(link, job, 1.0)
+        assert await hosting.running(link) == []
+        assert processes(made) == []
+        assert [path.name for path in (made.home("spark-1") / FOLDER).rglob("*")] == ["0.lock"], "its files are gone"
+        await by_command(made, tmp_path, port, key)
+
+
+async def by_command(made: Journey, base: Path, engine: int, key: str) -> None:
+    path = base / "policy.yaml"
+    path.write_text(policy(engine))
+    there = ("serve", "--node", "spark-1")
+    started = await stellwerk(base, *there, "--policy", str(path), "--port", "0", "--keys", str(base / "keys.json"))
+    assert started.code == 0, started.text
+    assert "Gateway on spark-1: http://127.0.0.1:" in started.text
+    assert "Only programs on spark-1 reach it" in started.text
+    shown = await stellwerk(base, *there, "--show")
+    assert shown.code == 0, shown.text
+    (job,) = await hosting.running(made.session.links["spark-1"])
+    assert job.url in shown.text
+    path.write_text("models: [")
+    broken = await stellwerk(base, *there, "--policy", str(path), "--reload")
+    assert broken.code == 1
+    assert "policy.yaml: line 1" in broken.text
+    ended = await stellwerk(base, *there, "--stop", "--drain", "1")
+    assert ended.code == 0, ended.text
+    assert processes(made) == []
+    none = await stellwerk(base, *there, "--stop")
+    assert none.code == 2
+    assert "no gateway runs there" in none.text
+    unknown = await stellwerk(base, "serve", "--node", "spark-9", "--show")
+    assert "spark-1, spark-2" in unknown.text
+
+
+def test_a_missing_key_of_an_outside_engine_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWAY_KEY", raising=False)
+    with pytest.raises(BadInput, match="AWAY_KEY"):
+        hosting.secrets_of(load_policy(policy(1)))
