@@ -13,7 +13,7 @@ from time import monotonic
 from stellwerk.serving.decision.types import Question
 from stellwerk.serving.gateway import deployment as deploying
 from stellwerk.serving.gateway.address import Resolver, direct
-from stellwerk.serving.gateway.admission import PREFLIGHT_LINES, Admission, Verdict, unauthorised
+from stellwerk.serving.gateway.admission import Admission, Verdict, unauthorised
 from stellwerk.serving.gateway.counters import Counters
 from stellwerk.serving.gateway.deployment import DeployError, Route
 from stellwerk.serving.gateway.dialect import DIALECTS, OPENAI, error_body
@@ -23,7 +23,6 @@ from stellwerk.serving.gateway.http.connection import ServerConnection
 from stellwerk.serving.gateway.http.message import HttpError, HttpLimits, Request
 from stellwerk.serving.gateway.http.parse import best_parser, parse_pure
 from stellwerk.serving.gateway.http.server import HttpServer
-from stellwerk.serving.gateway.http.status import status_line
 from stellwerk.serving.gateway.judge import ask_judge
 from stellwerk.serving.gateway.keys import KeyRing, KeysError
 from stellwerk.serving.gateway.log import RequestLog
@@ -118,7 +117,7 @@ class Gateway:
             return
         dialect = DIALECTS.get(request.head.path)
         if dialect is None or request.head.method != b"POST":
-            self._answer_page(connection, request)
+            self._pages.answer(connection, request)
             return
         self._number += 1
         exchange = Exchange(self, connection, request, dialect, self._number)
@@ -153,39 +152,13 @@ class Gateway:
         if error.status == 503:
             lines += b"retry-after: 5\r\n"
         body = error_body(dialect, error.status, error.code, error.message)
-        self._log_other(request, error.status, error.code, len(body))
+        self.log_other(request, error.status, error.code, len(body))
         connection.respond(error.status, body, lines=lines)
 
-    def _log_other(self, request: Request | None, status: int, error: str | None, bytes_out: int) -> None:
+    def log_other(self, request: Request | None, status: int, error: str | None, bytes_out: int) -> None:
         if self.log.active:
             self._number += 1
             self.log.other(f"{self.run_id}{self._number:x}", request, status, error, bytes_out)
-
-    def _answer_page(self, connection: ServerConnection, request: Request) -> None:
-        head = request.head
-        page = self._pages.table.get(head.path)
-        if page is None and head.path not in DIALECTS and head.path != b"*":
-            body = error_body(OPENAI, 404, "not_found", "There is nothing at this path.")
-            self.respond(connection, 404, body, error="not_found")
-            return
-        methods = page[0] if page is not None else (b"POST",)
-        if head.method == b"OPTIONS":
-            self._answer_options(connection, request, methods)
-        elif page is None or head.method not in methods:
-            allowed = b", ".join(methods)
-            body = error_body(OPENAI, 405, "method_not_allowed", f"Use {allowed.decode()} here.")
-            self._log_other(request, 405, "method_not_allowed", len(body))
-            connection.respond(405, body, lines=b"allow: %b\r\n" % allowed)
-        else:
-            page[1](connection, request)
-
-    def _answer_options(self, connection: ServerConnection, request: Request, methods: tuple[bytes, ...]) -> None:
-        cors = self.answer_lines(request)
-        lines = b"allow: %b\r\n" % b", ".join((*methods, b"OPTIONS")) + (cors + PREFLIGHT_LINES if cors else b"")
-        end = b"\r\n" if request.keep_alive else b"connection: close\r\n\r\n"
-        self._log_other(request, 204, None, 0)
-        connection.transport.write(status_line(204) + lines + end)
-        connection.finish()
 
     def respond(
         self,
@@ -199,7 +172,7 @@ class Gateway:
         request = connection.request
         if request is None:
             return
-        self._log_other(request, status, error, len(body))
+        self.log_other(request, status, error, len(body))
         connection.respond(status, body, content_type, self.answer_lines(request))
 
     def answer_lines(self, request: Request) -> bytes:

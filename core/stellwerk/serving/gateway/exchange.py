@@ -6,9 +6,8 @@ happens, it ends in exactly one call of `_finish`.
 
 from __future__ import annotations
 
-import json
 from time import monotonic
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from stellwerk.serving.decision.decide import decide, decide_async
 from stellwerk.serving.decision.request import RequestView
@@ -20,62 +19,37 @@ from stellwerk.serving.gateway.dialect import Dialect, error_body
 from stellwerk.serving.gateway.failure import Failure
 from stellwerk.serving.gateway.headers import lines_for_engine
 from stellwerk.serving.gateway.http.status import status_line
+from stellwerk.serving.gateway.record import Record, learn_window
 from stellwerk.serving.gateway.relay import Relay
 from stellwerk.serving.gateway.upstream import UpstreamConnection, connect, take_idle
 
 if TYPE_CHECKING:
     from stellwerk.serving.gateway.app import Gateway
-    from stellwerk.serving.gateway.deployment import Deployment, Route
+    from stellwerk.serving.gateway.deployment import Deployment
     from stellwerk.serving.gateway.http.connection import ServerConnection
     from stellwerk.serving.gateway.http.message import Request
     from stellwerk.serving.gateway.http.response import ResponseHead
     from stellwerk.serving.gateway.pool import Pool
     from stellwerk.serving.gateway.replica import Replica
 
-# deciding: a judge is asked, or the next attempt is being chosen. queued: all replicas are busy. connecting.
-# engaged: sent to an engine. done.
-Phase = Literal["deciding", "queued", "connecting", "engaged", "done"]
-
 CLIENT_LEFT = 499
 
 
-class Exchange:
+class Exchange(Record):
     """See the module. Attributes that counters and log read are public."""
 
     __slots__ = (
         "_again", "_body", "_connection", "_deployment", "_gateway", "_next_pools", "_relay", "_scan", "_sent_for",
-        "_slot_since_s", "_stale_retry", "_total_deadline_s", "_view", "attempts", "avoid", "bytes_out",
-        "deadline_s", "decision", "dialect", "error", "first_byte_s", "gone", "model", "number", "phase", "pool",
-        "queued_s", "replica", "request", "route", "session", "status", "streamed", "tokens",
+        "_slot_since_s", "_stale_retry", "_total_deadline_s",
     )  # fmt: skip
 
     def __init__(
         self, gateway: Gateway, connection: ServerConnection, request: Request, dialect: Dialect, number: int
     ) -> None:
+        super().__init__(request, dialect, number)
         self._gateway = gateway
         self._connection = connection
         self._deployment: Deployment = gateway.deployment
-        self.request = request
-        self.dialect = dialect
-        self.number = number
-        self.phase: Phase = "deciding"
-        self.gone = False
-        self.model = ""
-        self.decision: Decision | None = None
-        self.route: Route | None = None  # where the answer comes from, as counters and headers know it
-        self.pool: Pool | None = None
-        self.replica: Replica | None = None
-        self.avoid: tuple[Replica, ...] = ()
-        self.session: str | None = None
-        self.attempts = 0
-        self.queued_s = 0.0
-        self.first_byte_s = 0.0
-        self.status = 0
-        self.error: str | None = None
-        self.streamed = False
-        self.tokens: tuple[int | None, int | None] = (None, None)
-        self.bytes_out = 0
-        self.deadline_s = 0.0
         self._total_deadline_s = 0.0
         self._slot_since_s = 0.0
         self._relay: Relay | None = None
@@ -84,16 +58,6 @@ class Exchange:
         self._stale_retry = False
         self._again = 0
         self._next_pools: tuple[str, ...] = ()
-
-    @property
-    def engine(self) -> str:
-        """Name of the replica, for messages."""
-        return self.replica.name if self.replica is not None else "?"
-
-    @property
-    def prompt(self) -> str:
-        """Text of the last user turn; for the log of those who want it there."""
-        return self._view.last_user
 
     # --- deciding -------------------------------------------------------------------------------------------------
 
@@ -289,27 +253,14 @@ class Exchange:
         """The engine answered with an error: elsewhere it may work, or the client must be told."""
         assert self.replica is not None
         failure, again, too_long = failing.refusal(self.engine, status, payload, head)
-        if too_long:
-            self._learn_window(self.replica, judge_answer.stated_window(payload))
+        if too_long and learn_window(self, judge_answer.stated_window(payload)):
+            self._gateway.changed()
         if again:
             self._fail(failure)
         else:
             self.first_byte_s = monotonic()
             self._give_slot_back(None)
             self._answer_error(failure)
-
-    def _learn_window(self, replica: Replica, stated: int | None) -> None:
-        """Remember that this much does not fit, so that the next one of its size goes elsewhere at once.
-
-        Not when the caller's own words could have made the error read so: they must not narrow the pool for others.
-        """
-        if judge_answer.speaks_of_overflow(json.dumps(self._view.data, ensure_ascii=False, default=str)):
-            return
-        demand = self._view.prompt_tokens + (self._view.max_tokens or 0)
-        learned = stated if stated is not None and stated < demand else max(1, demand - 1)
-        if replica.context_window is None or learned < replica.context_window:
-            replica.context_window = learned
-            self._gateway.changed()
 
     def failed(self, status: int, code: str, message: str) -> None:
         """The replica gave nothing, through its own fault."""

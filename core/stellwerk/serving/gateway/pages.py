@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 from stellwerk.serving.decision.decide import decide_async
 from stellwerk.serving.decision.request import RequestView
 from stellwerk.serving.decision.types import Decision, NoPool
+from stellwerk.serving.gateway.admission import PREFLIGHT_LINES
 from stellwerk.serving.gateway.body import BodyError, scan_body
 from stellwerk.serving.gateway.counters import Histogram
 from stellwerk.serving.gateway.deployment import DeployError
-from stellwerk.serving.gateway.dialect import OPENAI, error_body
+from stellwerk.serving.gateway.dialect import DIALECTS, OPENAI, error_body
+from stellwerk.serving.gateway.http.status import status_line
 from stellwerk.serving.gateway.metrics import exposition
 from stellwerk.serving.policy.errors import PolicyErrors
 
@@ -44,6 +46,33 @@ class Pages:
             b"/stellwerk/rollback": (write, self._rollback),
             b"/stellwerk/drain": (write, self._drain),
         }
+
+    def answer(self, connection: ServerConnection, request: Request) -> None:
+        """Answer what leads to no engine: a page, a wrong path or method, or what a browser asks beforehand."""
+        head = request.head
+        page = self.table.get(head.path)
+        if page is None and head.path not in DIALECTS and head.path != b"*":
+            body = error_body(OPENAI, 404, "not_found", "There is nothing at this path.")
+            self._gateway.respond(connection, 404, body, error="not_found")
+            return
+        methods = page[0] if page is not None else (b"POST",)
+        if head.method == b"OPTIONS":
+            self._answer_options(connection, request, methods)
+        elif page is None or head.method not in methods:
+            allowed = b", ".join(methods)
+            body = error_body(OPENAI, 405, "method_not_allowed", f"Use {allowed.decode()} here.")
+            self._gateway.log_other(request, 405, "method_not_allowed", len(body))
+            connection.respond(405, body, lines=b"allow: %b\r\n" % allowed)
+        else:
+            page[1](connection, request)
+
+    def _answer_options(self, connection: ServerConnection, request: Request, methods: tuple[bytes, ...]) -> None:
+        cors = self._gateway.answer_lines(request)
+        lines = b"allow: %b\r\n" % b", ".join((*methods, b"OPTIONS")) + (cors + PREFLIGHT_LINES if cors else b"")
+        end = b"\r\n" if request.keep_alive else b"connection: close\r\n\r\n"
+        self._gateway.log_other(request, 204, None, 0)
+        connection.transport.write(status_line(204) + lines + end)
+        connection.finish()
 
     def _respond(self, connection: ServerConnection, status: int, value: object) -> None:
         self._gateway.respond(connection, status, json.dumps(value).encode())

@@ -1,0 +1,89 @@
+"""What is known of one request on its way: what counters, log and headers read of it, and what its attempts share."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Literal
+
+from stellwerk.serving.gateway import judge_answer
+from stellwerk.serving.gateway.dialect import Dialect
+
+if TYPE_CHECKING:
+    from stellwerk.serving.decision.request import RequestView
+    from stellwerk.serving.decision.types import Decision
+    from stellwerk.serving.gateway.deployment import Route
+    from stellwerk.serving.gateway.http.message import Request
+    from stellwerk.serving.gateway.pool import Pool
+    from stellwerk.serving.gateway.replica import Replica
+
+# deciding: a judge is asked, or the next attempt is being chosen. queued: all replicas are busy. connecting.
+# engaged: sent to an engine. done.
+Phase = Literal["deciding", "queued", "connecting", "engaged", "done"]
+
+
+class Record:
+    """Times in seconds on the monotonic clock; 0.0 where something has not happened."""
+
+    __slots__ = (
+        "_view", "attempts", "avoid", "bytes_out", "deadline_s", "decision", "dialect", "error", "first_byte_s", "gone",
+        "model", "number", "phase", "pool", "queued_s", "replica", "request", "route", "session", "status", "streamed",
+        "tokens",
+    )  # fmt: skip
+
+    _view: RequestView
+
+    def __init__(self, request: Request, dialect: Dialect, number: int) -> None:
+        self.request = request
+        self.dialect = dialect
+        self.number = number
+        self.phase: Phase = "deciding"
+        self.gone = False
+        self.model = ""
+        self.decision: Decision | None = None
+        self.route: Route | None = None  # where the answer comes from, as counters and headers know it
+        self.pool: Pool | None = None
+        self.replica: Replica | None = None
+        self.avoid: tuple[Replica, ...] = ()
+        self.session: str | None = None
+        self.attempts = 0
+        self.queued_s = 0.0
+        self.first_byte_s = 0.0
+        self.status = 0
+        self.error: str | None = None
+        self.streamed = False
+        self.tokens: tuple[int | None, int | None] = (None, None)
+        self.bytes_out = 0
+        self.deadline_s = 0.0
+
+    @property
+    def engine(self) -> str:
+        """Name of the replica, for messages."""
+        return self.replica.name if self.replica is not None else "?"
+
+    @property
+    def prompt(self) -> str:
+        """Text of the last user turn; for the log of those who want it there."""
+        return self._view.last_user
+
+    @property
+    def demand(self) -> int:
+        """Tokens of prompt and answer, as estimated."""
+        return self._view.prompt_tokens + (self._view.max_tokens or 0)
+
+
+def learn_window(record: Record, stated: int | None) -> bool:
+    """Remember that this much does not fit its replica, so that the next one of its size goes elsewhere at once.
+
+    `stated`: the window that the engine's refusal names. Not when the caller's own words could have made the error read
+    so: they must not narrow the pool for others. True when something new was learned.
+    """
+    replica = record.replica
+    assert replica is not None
+    if judge_answer.speaks_of_overflow(json.dumps(record._view.data, ensure_ascii=False, default=str)):
+        return False
+    demand = record.demand
+    learned = stated if stated is not None and stated < demand else max(1, demand - 1)
+    if replica.context_window is not None and learned >= replica.context_window:
+        return False
+    replica.context_window = learned
+    return True
