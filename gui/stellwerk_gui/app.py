@@ -13,6 +13,7 @@ from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QApplication
 
 from stellwerk.model.errors import StellwerkError
+from stellwerk.model.text import joined
 from stellwerk.setup.store import ClusterFolder, ClusterStore
 from stellwerk_gui import theme
 from stellwerk_gui.bridge import Bridge
@@ -198,7 +199,7 @@ class Application(QObject):
         self._happened(self.tr("{name} un-paired").format(name=name))
         if left:
             what = self.tr("{name} was un-paired, something stays on it").format(name=name)
-            self.shell.show_error(StellwerkError(what, why="; ".join(left)))
+            self.shell.show_error(StellwerkError(what, why=joined(left, "; ")))
 
     def _commands(self) -> list[Command]:
         """What Ctrl+K offers on every page."""

@@ -12,6 +12,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Qt, QThread, Signal
 
 from stellwerk.model.errors import StellwerkError
+from stellwerk.model.text import say
 
 STOP_TIMEOUT_S = 10.0
 
@@ -178,7 +179,7 @@ def as_error(error: BaseException) -> StellwerkError:
         return error
     wrapped = StellwerkError(
         "something went wrong inside Stellwerk",
-        why=f"{type(error).__name__}: {error}",
+        why=say("{kind}: {said}", kind=type(error).__name__, said=error),
         remedy="Save the report and send it to the developers; nothing on the machines was changed by this",
     )
     wrapped.__cause__ = error

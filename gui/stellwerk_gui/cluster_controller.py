@@ -17,6 +17,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from stellwerk.model.errors import StellwerkError
 from stellwerk.setup.store import Cluster, ClusterFolder, ClusterLock, ClusterStore
 from stellwerk_gui.bridge import Bridge, Task
+from stellwerk_gui.language import local
 
 if TYPE_CHECKING:
     from stellwerk.model.fabric import TopologyKind
@@ -340,7 +341,7 @@ class ClusterController(QObject):
 
     def _node_state(self, name: str, state: LinkState, reason: str) -> None:
         if self._said.get(name) != state.value and self.node(name) is not None:
-            self.happened.emit(f"{name}: {state.value}")
+            self.happened.emit(f"{name}: {local(state.word)}")
         self._said[name] = state.value
         if not self._soon.isActive():
             self._soon.start()

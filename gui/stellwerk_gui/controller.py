@@ -20,7 +20,8 @@ from stellwerk.setup.store import ClusterStore
 from stellwerk.wire import to_wire
 from stellwerk_gui.bridge import Bridge, Task
 from stellwerk_gui.cluster_controller import ClusterController, NodeSnapshot, data_folder
-from stellwerk_gui.setup.proof_cells import kind_word
+from stellwerk_gui.language import local
+from stellwerk_gui.setup.proof_cells import short_words
 
 if TYPE_CHECKING:
     from stellwerk.model.selftest import SelfTest
@@ -252,12 +253,12 @@ class Controller(ClusterController):
         notes: dict[str, tuple[str, str]] = {}
         for check in reversed(self.bad_checks()):
             state = "bad" if check.verdict is Verdict.FAIL else "degraded"
-            notes[check.node] = (state, f"{kind_word(check.kind)}, {check.subject}: {check.text or check.why}")
+            notes[check.node] = (state, short_words(check))
         for finding in self.look.cable_findings if self.look is not None else ():
             if finding.severity is not Severity.INFO:
                 state = "bad" if finding.severity is Severity.BAD else "degraded"
                 for ref in finding.ports[:1]:
-                    notes[ref.node] = (state, finding.title)
+                    notes[ref.node] = (state, local(finding.title))
         return notes
 
     def bad_halves(self) -> dict[tuple[str, str], str]:

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QFrame, QMainWindow
 
 from stellwerk.model.errors import StellwerkError
 from stellwerk_gui import theme
+from stellwerk_gui.language import local
 from stellwerk_gui.widgets.controls import Button, Note, hbox, sentence
 
 
@@ -28,7 +29,8 @@ class ErrorBox(QFrame):
         window.installEventFilter(self)
 
     def show_error(self, error: StellwerkError) -> None:
-        head = f"{error.node}: {error.what}" if error.node else sentence(error.what).removesuffix(".")
+        what = local(error.what)
+        head = f"{local(error.node)}: {what}" if error.node else sentence(what).removesuffix(".")
         self._note.show_text("bad", head, " ".join(sentence(p) for p in (error.why, error.remedy) if p))
         self.show()
         self.raise_()

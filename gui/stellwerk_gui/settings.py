@@ -9,6 +9,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
+from stellwerk.model.text import say
 from stellwerk.setup.files import write_atomic
 
 THEMES = ("dark", "light", "system")
@@ -51,7 +52,12 @@ class SettingsFile(QObject):
             return Settings()
         except (OSError, ValueError) as error:
             aside = self._path.with_suffix(".broken.json")
-            self.problem = f"{self._path} could not be read ({error}); it was put aside as {aside.name}"
+            self.problem = say(
+                "{path} could not be read ({said}); it was put aside as {name}",
+                path=self._path,
+                said=error,
+                name=aside.name,
+            )
             if self._path.exists():
                 self._path.replace(aside)
             return Settings()

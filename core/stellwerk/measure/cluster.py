@@ -23,6 +23,7 @@ from stellwerk.measure.collectives import ALGORITHMS, Cell, Contender, Plan, Pro
 from stellwerk.model.errors import BadInput
 from stellwerk.model.fabric import Topology, TopologyKind
 from stellwerk.model.selftest import SelfTest, SelfTestRow
+from stellwerk.model.text import say
 from stellwerk.remote.link import NodeLink
 from stellwerk.remote.runtime import build_runtime
 
@@ -151,11 +152,11 @@ class ClusterBench:
         wanted = self._plan.ranks or sensible_ranks(self._kind, machines)
         if not all(2 <= n <= machines for n in wanted):
             raise BadInput(
-                f"{max(wanted)} ranks do not fit on {machines} machines"
+                say("{wanted} ranks do not fit on {machines} machines", wanted=max(wanted), machines=machines)
                 if max(wanted) > machines
                 else "a collective needs two ranks or more",
                 why="On a cluster every machine runs one rank",
-                remedy=f"Choose 2 to {machines} ranks",
+                remedy=say("Choose 2 to {machines} ranks", machines=machines),
             )
         return tuple(sorted(set(wanted)))
 
@@ -164,7 +165,9 @@ class ClusterBench:
         for place in self._places:
             link = self._session.links.get(place.node)
             if link is None:
-                raise BadInput(f"{place.node} is not connected", remedy="Connect it, or measure without it")
+                raise BadInput(
+                    say("{node} is not connected", node=place.node), remedy="Connect it, or measure without it"
+                )
             links.append(link)
         self._tell("sending the runtime")
         runtime = build_runtime()
@@ -275,9 +278,11 @@ def read_tuning(path: Path | None) -> dict[str, Any]:
     try:
         table = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise BadInput(f"{path} cannot be read", why=str(error), remedy="Remove it, or measure again") from error
+        raise BadInput(
+            say("{path} cannot be read", path=path), why=str(error), remedy="Remove it, or measure again"
+        ) from error
     if not isinstance(table, dict):
-        raise BadInput(f"{path} is no tuning table", remedy="Remove it, or measure again")
+        raise BadInput(say("{path} is no tuning table", path=path), remedy="Remove it, or measure again")
     return table
 
 

@@ -15,6 +15,7 @@ from stellwerk.collectives.kinds import Topology as Joined
 from stellwerk.measure.cluster_places import Place
 from stellwerk.model.errors import DeadlineExceeded, StellwerkError
 from stellwerk.model.guard import JobStatus
+from stellwerk.model.text import say
 from stellwerk.remote.link import NodeLink
 
 MODULE = "stellwerk.measure.cluster_rank"
@@ -104,7 +105,7 @@ class RankJobs:
                     group.create_task(self._join(rank, plan, ports, deadline_s))
         except TimeoutError:
             raise DeadlineExceeded(
-                f"the ranks did not finish within {deadline_s:.0f} s",
+                say("the ranks did not finish within {deadline_s} s", deadline_s=f"{deadline_s:.0f}"),
                 why="A machine is overloaded, or a link of the fabric is very slow",
                 remedy="Prove the network first, then measure fewer sizes",
             ) from None
@@ -198,7 +199,7 @@ class RankJobs:
 
     def _failed(self, rank: int, why: str, *, silent: bool) -> RankFailed:
         node = self._crew.places[rank].node
-        return RankFailed(f"rank {rank} of the measurement failed", node=node, why=why, silent=silent)
+        return RankFailed(say("rank {rank} of the measurement failed", rank=rank), node=node, why=why, silent=silent)
 
     async def _clean_up(self) -> None:
         """End what may still run, also a job whose start was under way when we were cancelled."""

@@ -12,6 +12,7 @@ from stellwerk.fabric.segments import find_segments
 from stellwerk.fabric.state import read_node
 from stellwerk.model.errors import BadInput
 from stellwerk.model.fabric import Topology, TopologyKind
+from stellwerk.model.text import say
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,9 @@ def find_places(members: Sequence[Member], topology: Topology, kind: TopologyKin
     lacking = [m.name for m in members if not any(e.at.member.name == m.name for e in assigned)]
     if len(members) < 2 or lacking:
         raise BadInput(
-            f"{', '.join(lacking)} has no fabric address" if lacking else "a collective needs two machines or more",
+            say("{lacking} has no fabric address", lacking=", ".join(lacking))
+            if lacking
+            else "a collective needs two machines or more",
             why="Ranks meet over the fabric",
             remedy="Set the fabric up first: stellwerk plan, stellwerk apply" if lacking else "Add a machine",
         )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-NOT_AVAILABLE = "not available"
+from stellwerk.model.text import say
+
+NOT_AVAILABLE = say("not available")
 
 
 def gbps(value: float | None) -> str:

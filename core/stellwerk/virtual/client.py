@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from stellwerk.model.errors import BadInput, StellwerkError
+from stellwerk.model.text import say
 from stellwerk.virtual.places import CONTROL_SOCKET
+from stellwerk.wire import error_from_wire
 
 START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 15.0
@@ -100,7 +102,7 @@ class VirtualCluster:
             reader, writer = await asyncio.open_unix_connection(str(directory / CONTROL_SOCKET), limit=MAX_LINE)
         except OSError as error:
             raise BadInput(
-                f"no virtual cluster runs in {directory}",
+                say("no virtual cluster runs in {directory}", directory=directory),
                 why=error.strerror or str(error),
                 remedy="start one with `stellwerk virtual up`",
             ) from None
@@ -119,8 +121,7 @@ class VirtualCluster:
             await self._writer.drain()
             answer = await self._answer(self._number)
         if "error" in answer:
-            error = answer["error"]
-            raise BadInput(error["what"], why=error["why"], remedy=error["remedy"])
+            raise error_from_wire({"data": {**answer["error"], "code": BadInput.code}})
         return answer["ok"]
 
     async def _answer(self, number: int) -> dict[str, Any]:
@@ -191,8 +192,7 @@ async def _hello(stream: asyncio.StreamReader) -> dict[str, Any]:
         raise StellwerkError("the virtual cluster did not start", remedy="see the message above")
     hello: dict[str, Any] = json.loads(line)
     if not hello["ready"]:
-        error = hello["error"]
-        raise BadInput(error["what"], why=error["why"], remedy=error["remedy"])
+        raise error_from_wire({"data": {**hello["error"], "code": BadInput.code}})
     return hello
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stellwerk.model.errors import BadInput, StellwerkError
+from stellwerk.model.text import say
 from stellwerk.virtual import hardware, simroot, topologies
 from stellwerk.virtual.cables import CableModel, End, Segment
 from stellwerk.virtual.carrier import Carriers, speak_for_switches
@@ -99,7 +100,10 @@ class Cluster:
         """Raises `BadInput` for a name that no node has."""
         machine = self.machines.get(name)
         if machine is None:
-            raise BadInput(f"there is no node {name!r}", remedy=f"nodes are {', '.join(self.machines)}")
+            raise BadInput(
+                say("there is no node {name}", name=repr(name)),
+                remedy=say("nodes are {machines}", machines=", ".join(self.machines)),
+            )
         return machine
 
     async def power_on(self, name: str) -> None:

@@ -13,9 +13,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from stellwerk.model.errors import BadInput, StellwerkError
+from stellwerk.model.text import say
 from stellwerk.virtual.cables import End, parse_end
 from stellwerk.virtual.cluster import Cluster
 from stellwerk.virtual.places import CONTROL_SOCKET
+from stellwerk.wire import error_to_wire
 
 Operation = Callable[[Mapping[str, Any]], Awaitable[Any]]
 MAX_LINE = 4 * 1024 * 1024
@@ -76,10 +78,10 @@ class Control:
             number = request.get("id")
             operation = self._operations.get(str(request.get("op")))
             if operation is None:
-                raise BadInput(f"there is no operation {request.get('op')!r}")
+                raise BadInput(say("there is no operation {name}", name=repr(request.get("op"))))
             body: dict[str, Any] = {"id": number, "ok": await operation(request)}
         except StellwerkError as error:
-            body = {"id": number, "error": {"what": error.what, "why": error.why, "remedy": error.remedy}}
+            body = {"id": number, "error": error_to_wire(0, error)["error"]["data"]}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             body = {"id": number, "error": {"what": f"bad request: {error}", "why": "", "remedy": ""}}
         return json.dumps(body).encode() + b"\n"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from stellwerk.model.errors import BadInput
+from stellwerk.model.text import say
 from stellwerk.virtual import hardware
 from stellwerk.virtual.cables import End
 from stellwerk.virtual.machine import Machine
@@ -26,12 +27,14 @@ def _end(cluster: Cluster, machine: Machine, parameters: Mapping[str, Any]) -> E
     if "port" in parameters:
         port = int(parameters["port"])
         if port not in hardware.PORTS:
-            raise BadInput(f"{machine.name} has no port {port}", remedy="ports are 0 and 1")
+            raise BadInput(
+                say("{machine} has no port {port}", machine=machine.name, port=port), remedy="ports are 0 and 1"
+            )
         return End(machine.name, port)
     for port in hardware.PORTS:
         if cluster.cables.segment_of(End(machine.name, port)) is not None:
             return End(machine.name, port)
-    raise BadInput(f"{machine.name} has no cable")
+    raise BadInput(say("{machine} has no cable", machine=machine.name))
 
 
 async def unplug(cluster: Cluster, machine: Machine, parameters: Mapping[str, Any]) -> None:
@@ -64,7 +67,7 @@ async def swap_ports(cluster: Cluster, machine: Machine, parameters: Mapping[str
     first, second = (End(machine.name, port) for port in hardware.PORTS)
     segments = cluster.cables.segment_of(first), cluster.cables.segment_of(second)
     if segments == (None, None):
-        raise BadInput(f"{machine.name} has no cable")
+        raise BadInput(say("{machine} has no cable", machine=machine.name))
     for segment, here, there in ((segments[0], first, second), (segments[1], second, first)):
         if segment is not None:
             segment.ends[segment.ends.index(here)] = there
@@ -86,7 +89,7 @@ async def fast_link(cluster: Cluster, machine: Machine, parameters: Mapping[str,
 def _set_speed(cluster: Cluster, machine: Machine, parameters: Mapping[str, Any], speed_mbps: int) -> None:
     segment = cluster.cables.segment_of(_end(cluster, machine, parameters))
     if segment is None:
-        raise BadInput(f"nothing is plugged into {_end(cluster, machine, parameters)}")
+        raise BadInput(say("nothing is plugged into {cluster}", cluster=_end(cluster, machine, parameters)))
     segment.speed_mbps = speed_mbps
     cluster.network_changed()
 
@@ -105,7 +108,7 @@ def _switch(cluster: Cluster, machine: Machine, parameters: Mapping[str, Any]) -
     end = _end(cluster, machine, parameters)
     segment = cluster.cables.segment_of(end)
     if segment is None or segment.kind != "switch":
-        raise BadInput(f"{end} hangs on no switch")
+        raise BadInput(say("{end} hangs on no switch", end=end))
     return segment.name
 
 
@@ -115,7 +118,7 @@ def _half(cluster: Cluster, machine: Machine, parameters: Mapping[str, Any]) -> 
     for half in machine.hardware.port_halves(port):
         if half.label == label:
             return machine.name, half.netdev
-    raise BadInput(f"a port has no half {label!r}", remedy="halves are A and B")
+    raise BadInput(say("a port has no half {label}", label=repr(label)), remedy="halves are A and B")
 
 
 async def slow_half(cluster: Cluster, machine: Machine, parameters: Mapping[str, Any]) -> None:
@@ -170,7 +173,7 @@ async def twins_one_subnet(cluster: Cluster, machine: Machine, parameters: Mappi
             host = 9 + machine.hardware.number + (20 if half.label == "B" else 0)
             ethernets[half.netdev] = {"addresses": [f"192.168.{200 + port}.{host}/24"], "dhcp4": False}
     if not ethernets:
-        raise BadInput(f"{machine.name} has no cable")
+        raise BadInput(say("{machine} has no cable", machine=machine.name))
     await _write_netplan(machine, TWINS_FILE, ethernets)
 
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stellwerk.model.errors import BadInput, StellwerkError
+from stellwerk.model.text import say
 from stellwerk.virtual import fault_network
 from stellwerk.virtual.machine import Machine
 
@@ -87,7 +88,9 @@ async def _kill_agent(cluster: Cluster, machine: Machine, parameters: Mapping[st
         try:
             probe.connect(str(machine.home / AGENT_SOCKET))
         except OSError:
-            raise BadInput(f"no agent runs on {machine.name}", remedy="pair the node first") from None
+            raise BadInput(
+                say("no agent runs on {machine}", machine=machine.name), remedy="pair the node first"
+            ) from None
         answer = probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
     if machine.init is not None:
         machine.init.signal(struct.unpack("3i", answer)[0], signal.SIGKILL)
@@ -97,7 +100,9 @@ async def _kill_guard(cluster: Cluster, machine: Machine, parameters: Mapping[st
     """Kill both processes of a running guard, so that nobody on the node takes its change back."""
     found = [p.pid for p in machine.init.processes.values() if _is_guard(p.argv)] if machine.init is not None else []
     if machine.init is None or not found:
-        raise BadInput(f"no network change is guarded on {machine.name}", remedy="set it with on_step=…")
+        raise BadInput(
+            say("no network change is guarded on {machine}", machine=machine.name), remedy="set it with on_step=…"
+        )
     for pid in found:
         machine.init.signal(pid, signal.SIGKILL, group=True)
 
@@ -219,7 +224,10 @@ class Faults:
         for name in own:
             if name not in found.parameters:
                 known = ", ".join((*found.parameters, *TRIGGERS))
-                raise BadInput(f"{kind} has no parameter {name!r}", remedy=f"it knows {known}")
+                raise BadInput(
+                    say("{kind} has no parameter {name}", kind=kind, name=repr(name)),
+                    remedy=say("it knows {known}", known=known),
+                )
         for machine in self._machines(node):
             fault = Fault(kind, machine.name, own, trigger)
             if not trigger:
@@ -237,7 +245,12 @@ class Faults:
         names = {machine.name for machine in self._machines(node)}
         matching = [f for f in self.known if f.kind == kind and f.node in names and f.state != "done"]
         if not matching:
-            raise BadInput(f"{kind} is not set" + (f" on {node}" if node else ""))
+            where = (
+                say("{kind} is not set on {node}", kind=kind, node=node)
+                if node
+                else say("{kind} is not set", kind=kind)
+            )
+            raise BadInput(where)
         for fault in matching:
             if fault.state == "active" and found.clear is not None:
                 await found.clear(self.cluster, self.cluster.machine(fault.node), fault.parameters)
@@ -352,7 +365,9 @@ def _size(path: Path) -> int:
 def _kind(name: str) -> Kind:
     kind = KINDS.get(name)
     if kind is None:
-        raise BadInput(f"there is no fault {name!r}", remedy=f"faults are {', '.join(KINDS)}")
+        raise BadInput(
+            say("there is no fault {name}", name=repr(name)), remedy=say("faults are {kinds}", kinds=", ".join(KINDS))
+        )
     return kind
 
 

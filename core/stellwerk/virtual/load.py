@@ -9,6 +9,7 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from stellwerk.model.errors import BadInput
+from stellwerk.model.text import say
 from stellwerk.virtual.cables import End, parse_end
 from stellwerk.virtual.flows import HALF_GBPS, PCI_DOMAIN_GBPS, WIRE_EFFICIENCY, Counted, Flow, Traffic
 from stellwerk.virtual.hardware import PORTS
@@ -107,7 +108,7 @@ class Load:
         Raises `BadInput` where there is no wire, and for a negative rate.
         """
         if not 0 <= gbps <= 1000:
-            raise BadInput(f"{gbps} is no rate", remedy="give Gb/s per direction, 0 to end the load")
+            raise BadInput(say("{gbps} is no rate", gbps=gbps), remedy="give Gb/s per direction, 0 to end the load")
         flows = self._streams(target, gbps)
         now = time.monotonic()
         for flow in self.background.pop(target, []):
@@ -131,7 +132,9 @@ class Load:
         pairs = [(end, self._peer(end)) for end in ends]
         wired = [(end, peer) for end, peer in pairs if peer is not None]
         if not wired:
-            raise BadInput(f"{target} has no cable to another node", remedy="see `stellwerk virtual cables`")
+            raise BadInput(
+                say("{target} has no cable to another node", target=target), remedy="see `stellwerk virtual cables`"
+            )
         found: list[Flow] = []
         for end, peer in wired:
             here = self.cluster.machine(end.node).hardware.port_halves(end.port)

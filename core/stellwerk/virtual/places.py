@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stellwerk.model.errors import BadInput
+from stellwerk.model.text import say
 
 MAX_SOCKET_PATH_BYTES = 107  # sun_path holds 108 with its closing zero
 CONTROL_SOCKET = "control.sock"
@@ -42,7 +43,9 @@ def _check_ours(parent: Path) -> None:
     """The place may be one where everybody can write: whoever made the directory first must have been us."""
     status = parent.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
-        raise BadInput(f"{parent} belongs to somebody else", remedy="name another directory with --base-dir")
+        raise BadInput(
+            say("{parent} belongs to somebody else", parent=parent), remedy="name another directory with --base-dir"
+        )
 
 
 def make_cluster_dir(base: Path | None) -> Path:
@@ -57,13 +60,17 @@ def make_cluster_dir(base: Path | None) -> Path:
         except FileNotFoundError:
             continue  # the last cluster there ended just now and took the directory along
     else:
-        raise BadInput(f"{parent} cannot be written to", remedy="name another directory with --base-dir")
+        raise BadInput(
+            say("{parent} cannot be written to", parent=parent), remedy="name another directory with --base-dir"
+        )
     longest = made / "spark-8" / "home" / ".local" / "state" / "stellwerk" / "agent.sock"
     if len(os.fsencode(longest)) > MAX_SOCKET_PATH_BYTES:
         made.rmdir()
         raise BadInput(
-            f"{parent} is too deep for a virtual cluster",
-            why=f"sockets have paths of up to {MAX_SOCKET_PATH_BYTES} bytes",
+            say("{parent} is too deep for a virtual cluster", parent=parent),
+            why=say(
+                "sockets have paths of up to {max_socket_path_bytes} bytes", max_socket_path_bytes=MAX_SOCKET_PATH_BYTES
+            ),
             remedy="name a shorter directory with --base-dir",
         )
     return made

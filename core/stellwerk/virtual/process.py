@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stellwerk.model.errors import StellwerkError
+from stellwerk.model.text import say
 
 MAX_MESSAGE = 1024 * 1024
 
@@ -163,7 +164,9 @@ class NodeInit:
             if answer is not None and not answer.done():
                 answer.set_result(process)
         elif answer is not None and not answer.done():
-            answer.set_exception(StellwerkError(f"the program could not be started: {message.get('error')}"))
+            answer.set_exception(
+                StellwerkError(say("the program could not be started: {said}", said=message.get("error")))
+            )
 
     def _closed(self) -> None:
         if not self.running:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QFrame, QHBoxLayout, QMenu, QProgress
 
 from stellwerk.measure import collectives_report as report
 from stellwerk.model.errors import StellwerkError
+from stellwerk.model.text import say
 from stellwerk.setup.files import write_atomic
 from stellwerk_gui import theme
 from stellwerk_gui.controller import Controller
@@ -293,7 +294,9 @@ class MeasurePage(Page):
     def export_png(self) -> None:
         chosen, _ = QFileDialog.getSaveFileName(self.window(), self.tr("Save"), "collectives.png")
         if chosen and not self.body.grab().save(chosen, "PNG"):
-            self.controller.problem.emit(StellwerkError(f"{chosen} could not be saved", remedy="Choose another place"))
+            self.controller.problem.emit(
+                StellwerkError(say("{path} could not be saved", path=chosen), remedy="Choose another place")
+            )
 
     def _save(self, name: str, text: str) -> None:
         chosen, _ = QFileDialog.getSaveFileName(self.window(), self.tr("Save"), name)

@@ -15,7 +15,7 @@ from stellwerk_gui import theme
 from stellwerk_gui.bridge import Task
 from stellwerk_gui.controller import Controller
 from stellwerk_gui.measure.figures import TRANSPORTS, algorithm_word
-from stellwerk_gui.widgets.controls import Button, Icon, clear_layout, frame, hbox, label, restyle, vbox
+from stellwerk_gui.widgets.controls import Button, Icon, clear_layout, frame, hbox, label, restyle, sentence, vbox
 
 if TYPE_CHECKING:
     from stellwerk.measure.collectives import Progress
@@ -170,7 +170,7 @@ class SelfTestCard(QWidget):
         said = [self.tr("All-reduce, median, best of each size in bold.")]
         if test.simulated:
             said.append(self.tr("The machines are simulated: their ranks share this computer, and so do the times."))
-        said += [note if note.endswith(".") else f"{note}." for note in test.notes]
+        said += [sentence(note) for note in test.notes]
         return " ".join(said)
 
     def _row(self, y: int, row: SelfTestRow, test: SelfTest, columns: int) -> None:

@@ -13,11 +13,12 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QFileDialog, QGridLayout, QHBoxLayout, QMenu, QScrollArea, QWidget
 
 from stellwerk.model.errors import StellwerkError
-from stellwerk.model.units import seconds
+from stellwerk.model.text import say
 from stellwerk.setup.files import write_atomic
 from stellwerk.telemetry import Freshness, TelemetryStore
 from stellwerk_gui import theme
 from stellwerk_gui.cluster.tiles import tile_values
+from stellwerk_gui.cluster.views import whole_seconds
 from stellwerk_gui.controller import Controller
 from stellwerk_gui.monitor.metrics import QUANTITIES, line_of
 from stellwerk_gui.monitor.strip import LiveStrip, NodeChip
@@ -225,19 +226,19 @@ class MonitorPage(Page):
         stale = [(n, f) for n, f in fresh.items() if f.stale]
         live = len(names) - len(stale)
         text = self.tr("{live} of {all} nodes live").format(live=live, all=len(names))
-        if stale:
-            name, f = stale[0]
-            age = f.age_s
-            if age is not None:
-                text += ", " + self.tr("{n} stale for {s}").format(n=name, s=seconds(age))
-            else:
-                text += ", " + self.tr("no data of {n}").format(n=name)
         rate = self.controller.rate_hz
         once = self.tr("1 sample/s")
-        text += " · " + (once if rate == 1 else self.tr("{r} samples/s").format(r=f"{rate:g}"))
-        self.set_state(text, "clock" if stale else "circle-check", "warn" if stale else "good")
-
-    # -- export --------------------------------------------------------------------------------------------------
+        often = once if rate == 1 else self.tr("{r} samples/s").format(r=f"{rate:g}")
+        if not stale:
+            self.set_state(f"{text} · {often}")
+            return
+        name, f = stale[0]
+        odd = (
+            self.tr("no data of {n}").format(n=name)
+            if f.age_s is None
+            else self.tr("{n} stale for {s}").format(n=name, s=whole_seconds(f.age_s))
+        )
+        self.set_state(f"· {often}", "clock", "muted", before=f"{text},", odd=odd)
 
     def _export_menu(self) -> None:
         menu = QMenu(self)
@@ -248,7 +249,9 @@ class MonitorPage(Page):
     def export_png(self) -> None:
         chosen, _ = QFileDialog.getSaveFileName(self.window(), self.tr("Save"), "monitor.png")
         if chosen and not self.body.grab().save(chosen, "PNG"):
-            self.controller.problem.emit(StellwerkError(f"{chosen} could not be saved", remedy="Choose another place"))
+            self.controller.problem.emit(
+                StellwerkError(say("{path} could not be saved", path=chosen), remedy="Choose another place")
+            )
 
     def export_csv(self) -> None:
         chosen, _ = QFileDialog.getSaveFileName(self.window(), self.tr("Save"), "monitor.csv")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
+from stellwerk_gui.language import local
 from stellwerk_gui.setup.view import StepPage
 from stellwerk_gui.widgets.controls import Button, Icon, Note, Swatch, clear_layout, hbox, label, vbox
 
@@ -54,7 +55,7 @@ class NodeProgress(QFrame):
         word, icon, colour = self.words.get(event.state, (event.state, "refresh", "muted"))
         self.state.setText(word)
         self.icon.set_icon(icon, colour)
-        self.text.setText(event.text)
+        self.text.setText(local(event.text))
         left = event.lease_left_s
         shown = event.state == "holding" and left is not None
         self.lease.setText(self.tr("goes back in {s} s").format(s=round(left)) if shown and left is not None else "")
@@ -117,7 +118,7 @@ class ApplyStep(StepPage):
 
     def _done(self, outcome: ApplyOutcome | None) -> None:
         if outcome is not None:
-            lines = [f"{n.node}: {n.why}" for n in outcome.nodes if n.configuration == "unknown"]
+            lines = [f"{n.node}: {local(n.why)}" for n in outcome.nodes if n.configuration == "unknown"]
             if outcome.applied:
                 self.result.show_text("good", self.tr("All machines run the new network."), "")
             elif outcome.settled:
@@ -126,7 +127,7 @@ class ApplyStep(StepPage):
                 )
             else:
                 self.result.show_text(
-                    "warn", self.tr("Not every machine has answered."), "\n".join([outcome.why, *lines])
+                    "warn", self.tr("Not every machine has answered."), "\n".join([local(outcome.why), *lines])
                 )
             self.result.show()
         self.changed.emit()

@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPlainTextEdit, QScrollArea, QWidget
 
 from stellwerk_gui import theme
+from stellwerk_gui.language import local
 from stellwerk_gui.setup.view import StepPage
 from stellwerk_gui.widgets.controls import Button, Icon, Note, Swatch, clear_layout, frame, hbox, label, vbox
 
@@ -87,7 +88,7 @@ class FindStep(StepPage):
         targets, problems = parse_targets(text, config)
         self.problem.setVisible(bool(problems))
         if problems:
-            self.problem.show_text("bad", "", "\n".join(str(p) for p in problems))
+            self.problem.show_text("bad", "", "\n".join(local(str(p)) for p in problems))
         if targets:
             self.controller.add_targets(targets)
         if not problems:

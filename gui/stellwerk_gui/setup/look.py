@@ -15,6 +15,7 @@ from stellwerk.model.finding import Severity
 from stellwerk.model.units import gibibytes_from_kb, link_speed
 from stellwerk_gui import theme
 from stellwerk_gui.cluster.views import cables_view, topology_word
+from stellwerk_gui.language import local
 from stellwerk_gui.setup.view import StepPage
 from stellwerk_gui.widgets.controls import (
     Button,
@@ -220,7 +221,7 @@ class CablePanel(QFrame):
             row = hbox(spacing=8)
             badge = label(str(number), "key")
             row.addWidget(badge, 0, Qt.AlignmentFlag.AlignTop)
-            row.addWidget(label(step, wrap=True, selectable=True), 1)
+            row.addWidget(label(local(step), wrap=True, selectable=True), 1)
             self._column.addLayout(row)
         line = frame("line")
         self._column.addWidget(line)
@@ -352,10 +353,10 @@ class MachineTable(QTableWidget):
                 member.name,
                 facts.product or na,
                 " ".join(p for p in (facts.os_name, facts.kernel) if p) or na,
-                (gpu.driver or na) if gpu else facts.gpu_note or na,
-                gibibytes_from_kb(facts.memory.total_kb),
-                ", ".join(f"P{p.number} {link_speed(p.halves[0].netdev.speed_mbps)}" for p in member.ports)
-                or facts.rdma_note
+                (gpu.driver or na) if gpu else local(facts.gpu_note or na),
+                local(gibibytes_from_kb(facts.memory.total_kb)),
+                ", ".join(f"P{p.number} {local(link_speed(p.halves[0].netdev.speed_mbps))}" for p in member.ports)
+                or local(facts.rdma_note or "")
                 or self.tr("none"),
                 facts.network_owner or na,
                 self._root(facts.sudo.state),

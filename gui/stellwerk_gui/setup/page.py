@@ -13,6 +13,7 @@ from stellwerk.model.finding import Severity
 from stellwerk.setup import wizard
 from stellwerk_gui import theme
 from stellwerk_gui.controller import Controller
+from stellwerk_gui.language import local
 from stellwerk_gui.palette import Command
 from stellwerk_gui.setup.apply import ApplyStep
 from stellwerk_gui.setup.find import FindStep
@@ -193,7 +194,7 @@ class SetupPage(Page):
         shut = wizard.why_shut(state)
         if self.step == "find" and self.find_step.field.toPlainText().strip():
             shut = ""
-        self.why.setText(shut)
+        self.why.setText(local(shut))
         self.next.setEnabled(not shut and not self.controller.applying)
         self.next.setText(self.views[self.step].next_label())
         self.next.setAccessibleName(self.next.text())

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QWidget
 
 from stellwerk_gui.cluster.views import state_word
+from stellwerk_gui.language import local
 from stellwerk_gui.prompts import ChangedKeyDialog
 from stellwerk_gui.setup.view import StepPage
 from stellwerk_gui.widgets.controls import Button, Icon, Swatch, clear_layout, hbox, label, restyle, vbox
@@ -147,7 +148,7 @@ class PairRow(QFrame):
             restyle(self._reason, kind="bad" if kind == "bad" else "second-muted")
         self._icon.set_icon(icon, "muted" if kind == "second-muted" else kind)
         self._word.setText(text)
-        self._reason.setText(node.reason)
+        self._reason.setText(local(node.reason))
         self._reason.setVisible(bool(node.reason) and node.state != "ready")
         wanted = node if kind == "bad" else None
         if wanted != self._acts_on:

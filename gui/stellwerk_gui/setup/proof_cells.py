@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from PySide6.QtCore import QCoreApplication
 
 from stellwerk.model.finding import Check, Verdict, Verification
+from stellwerk_gui.language import local
 
 BOTH = "A+B"  # a check of both halves at the same time concerns each of them
 COMPARE_OVER = 0.03  # a measured value that differs by more than this is shown beside the old one
@@ -145,7 +146,7 @@ def _speaking(checks: Sequence[Check], column: Column, verdict: Verdict) -> Chec
 def _text(check: Check, column: Column) -> str:
     if check.kind in ("bandwidth", "bandwidth-port") and check.value is not None:
         return f"{check.value:.1f}"
-    return check.text or check.verdict.value
+    return local(check.text or check.verdict.value)
 
 
 def worst(checks: Sequence[Check]) -> Verdict:
@@ -165,7 +166,7 @@ def _old(checks: Sequence[Check], earlier: dict[tuple[str, str, str], Check]) ->
             continue
         differs = before.value and check.value is not None and abs(check.value - before.value) / abs(before.value)
         if before.verdict is not check.verdict or (differs and differs > COMPARE_OVER):
-            shown = f"{before.value:.1f}" if before.value is not None else before.text or before.verdict.value
+            shown = f"{before.value:.1f}" if before.value is not None else local(before.text or before.verdict.value)
             return translate("was {value}").format(value=shown)
     return ""
 
@@ -177,7 +178,7 @@ def pass_mark(proof: Verification, column: Column) -> str:
     if column.key == "speed":
         return f"{marks[0]:.0f} Gb/s" if marks else ""
     if column.key == "pcie":
-        return passed[0].text if passed else f"{marks[0]:g} GT/s" if marks else ""
+        return local(passed[0].text) if passed else f"{marks[0]:g} GT/s" if marks else ""
     if column.key == "mtu":
         return next((f"{c.value:.0f}" for c in proof.checks if c.kind == "mtu" and c.value), "")
     if column.main == "bandwidth":
@@ -206,6 +207,18 @@ def kind_word(kind: str) -> str:
         "connection": translate("Connection"),
     }
     return words.get(kind, kind)
+
+
+def short_words(check: Check) -> str:
+    """What is wrong in the few words for which a card has room: `Port 1 half B: 13 of 92 Gb/s`."""
+    where = "" if check.port is None else translate("Port {n}").format(n=check.port)
+    if where and check.half in ("A", "B"):
+        where = translate("{port} half {half}").format(port=where, half=check.half)
+    if check.value is not None and check.pass_mark is not None and check.kind.startswith("bandwidth"):
+        what = translate("{value} of {mark} Gb/s").format(value=f"{check.value:.1f}", mark=f"{check.pass_mark:.0f}")
+        return f"{where}: {what}" if where else what
+    what = f"{kind_word(check.kind)} {local(check.text) if check.text else verdict_word(check.verdict)}"
+    return f"{where}: {what}" if where else what
 
 
 def head(column: Column) -> str:

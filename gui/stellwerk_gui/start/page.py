@@ -27,6 +27,7 @@ from stellwerk.model.errors import StellwerkError
 from stellwerk.setup.store import ClusterFolder, ClusterStore
 from stellwerk_gui import theme
 from stellwerk_gui.icons import paint_icon
+from stellwerk_gui.language import local
 from stellwerk_gui.shell import Page
 from stellwerk_gui.widgets.controls import Button, Icon, clear_layout, frame, hbox, label, vbox
 
@@ -188,7 +189,7 @@ class RecentRow(QAbstractButton):
             paint_icon(p, "alert-triangle", QRectF(394, 17, 14, 14), c.warn)
             p.setPen(QColor(c.text))
             room = int(box.width() - 394 - 150)
-            text = p.fontMetrics().elidedText(self.entry.problem, Qt.TextElideMode.ElideRight, room)
+            text = p.fontMetrics().elidedText(local(self.entry.problem), Qt.TextElideMode.ElideRight, room)
             p.drawText(QRectF(414, 0, room, 48), middle, text)
         p.setFont(theme.font(theme.SECOND_PT))
         p.setPen(QColor(c.muted))

@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QScrollArea, QSlider, QWidget
 
 from stellwerk_gui import theme
+from stellwerk_gui.language import local
 from stellwerk_gui.trial.runner import Trial
 from stellwerk_gui.widgets.controls import Button, Combo, Note, clear_layout, frame, hbox, label, vbox
 
@@ -91,7 +92,7 @@ class TrialPanel(QFrame):
 
     def _explain(self) -> None:
         kind = self.fault.currentData()
-        self.explanation.setText(kind.text if kind is not None else "")
+        self.explanation.setText(local(kind.text) if kind is not None else "")
 
     def _set(self) -> None:
         kind = self.fault.currentData()

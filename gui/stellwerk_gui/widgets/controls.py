@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 
 from stellwerk_gui import theme
 from stellwerk_gui.icons import icon, paint_icon, pixmap
+from stellwerk_gui.language import local
 
 
 def label(text: str = "", kind: str = "", *, wrap: bool = False, selectable: bool = False) -> QLabel:
@@ -68,12 +69,13 @@ class Elided(QLabel):
 
 def plain_tip(text: str) -> str:
     """A tool tip whose text comes from machines: Qt would take `<img …>` in it for markup."""
-    return "<qt>" + html.escape(text).replace("\n", "<br>") + "</qt>" if text else ""
+    return "<qt>" + html.escape(local(text)).replace("\n", "<br>") + "</qt>" if text else ""
 
 
 def sentence(text: str) -> str:
-    """Words of a check or a finding as a sentence of their own."""
-    shown = text[:1].upper() + text[1:]
+    """Words of a check or a finding as a sentence of their own, in the window's language."""
+    words = local(text)
+    shown = words[:1].upper() + words[1:]
     return shown if not shown or shown.endswith((".", "!", "?")) else shown + "."
 
 
@@ -276,9 +278,9 @@ class Note(QFrame):
     def show_text(self, kind: str, title: str, text: str) -> None:
         restyle(self, kind=f"note-{kind}")
         self._icon.set_icon(NOTE_ICONS[kind], "muted" if kind == "plain" else kind)
-        self._title.setText(title)
+        self._title.setText(local(title))
         self._title.setVisible(bool(title))
-        self._text.setText(text)
+        self._text.setText(local(text))
         self._text.setVisible(bool(text))
 
 

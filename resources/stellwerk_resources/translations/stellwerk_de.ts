@@ -405,6 +405,10 @@
    <translation>{node} entkoppeln</translation>
   </message>
   <message>
+   <source>{n} degraded</source>
+   <translation>{n} eingeschränkt</translation>
+  </message>
+  <message>
    <source>{n} with findings</source>
    <translation>{n} mit Befunden</translation>
   </message>
@@ -1958,6 +1962,14 @@
    <translation>/var/lib/stellwerk</translation>
   </message>
   <message>
+   <source>256 virtual clusters run already</source>
+   <translation>256 virtuelle Cluster laufen schon</translation>
+  </message>
+  <message>
+   <source>99-fastlink.yaml sets a fabric half and, statically, the management interface</source>
+   <translation>99-fastlink.yaml stellt eine Hälfte des Fabrics und, statisch, die Management-Schnittstelle ein</translation>
+  </message>
+  <message>
    <source>A cable joins two ports of {node} to each other.</source>
    <translation>Ein Kabel verbindet zwei Ports von {node} miteinander.</translation>
   </message>
@@ -1976,6 +1988,10 @@
   <message>
    <source>A fixed NCCL_IB_GID_INDEX fails here. What Stellwerk starts reads the index at launch.</source>
    <translation>Ein fester NCCL_IB_GID_INDEX versagt hier. Was Stellwerk startet, liest den Index beim Start.</translation>
+  </message>
+  <message>
+   <source>A machine is overloaded, or a link of the fabric is very slow</source>
+   <translation>Eine Maschine ist überlastet, oder ein Link des Fabrics ist sehr langsam</translation>
   </message>
   <message>
    <source>A model that is split evenly fits only if it fits into the smallest machine.</source>
@@ -2020,6 +2036,10 @@
   <message>
    <source>A {kind} of {count} is not field-proven: in the field, four machines have been run so.</source>
    <translation>{kind} aus {count} ist nicht im Feld erprobt: dort liefen so vier Maschinen.</translation>
+  </message>
+  <message>
+   <source>Add a machine</source>
+   <translation>Eine Maschine hinzufügen</translation>
   </message>
   <message>
    <source>Add the interface, such as {host}%eth0</source>
@@ -2158,8 +2178,16 @@
    <translation>Den Benutzernamen prüfen, und ob er sich dort anmelden darf: {command}</translation>
   </message>
   <message>
+   <source>Choose 2 to {machines} ranks</source>
+   <translation>2 bis {machines} Ränge wählen</translation>
+  </message>
+  <message>
    <source>Choose another name</source>
    <translation>Einen anderen Namen wählen</translation>
+  </message>
+  <message>
+   <source>Choose another place</source>
+   <translation>Einen anderen Ort wählen</translation>
   </message>
   <message>
    <source>Choose another range for the fabric's subnets</source>
@@ -2200,6 +2228,10 @@
   <message>
    <source>Connect all machines of the plan first</source>
    <translation>Zuerst alle Maschinen des Plans verbinden</translation>
+  </message>
+  <message>
+   <source>Connect it, or measure without it</source>
+   <translation>Sie verbinden oder ohne sie messen</translation>
   </message>
   <message>
    <source>ConnectX firmware</source>
@@ -2582,6 +2614,10 @@
    <translation>Kein Schlüssel und kein Passwort wurde angenommen</translation>
   </message>
   <message>
+   <source>On a cluster every machine runs one rank</source>
+   <translation>Auf einem Cluster führt jede Maschine einen Rang aus</translation>
+  </message>
+  <message>
    <source>On a switch: set the port to 200G-baseCR4 and switch auto-negotiation off.</source>
    <translation>An einem Switch: den Port auf 200G-baseCR4 stellen und die Autonegotiation ausschalten.</translation>
   </message>
@@ -2702,6 +2738,10 @@
    <translation>Erneut beweisen, während die Maschinen nichts tun</translation>
   </message>
   <message>
+   <source>Prove the network first, then measure fewer sizes</source>
+   <translation>Zuerst das Netz beweisen, dann weniger Größen messen</translation>
+  </message>
+  <message>
    <source>Pull the cable out of {port} and {other}.</source>
    <translation>Das Kabel aus {port} und {other} ziehen.</translation>
   </message>
@@ -2740,6 +2780,14 @@
   <message>
    <source>RDMA uses each half by itself; in a bond or bridge its speed is lost.</source>
    <translation>RDMA nutzt jede Hälfte für sich; in einem Bond oder einer Bridge geht ihr Tempo verloren.</translation>
+  </message>
+  <message>
+   <source>Ranks meet over the fabric</source>
+   <translation>Ränge treffen sich über das Fabric</translation>
+  </message>
+  <message>
+   <source>Remove it, or measure again</source>
+   <translation>Sie entfernen oder neu messen</translation>
   </message>
   <message>
    <source>Remove one of the two; machines cloned from one image need new machine ids</source>
@@ -2786,6 +2834,10 @@
    <translation>`{command}` auf der Maschine selbst ausführen und vergleichen</translation>
   </message>
   <message>
+   <source>Save the report and send it to the developers; nothing on the machines was changed by this</source>
+   <translation>Den Bericht speichern und an die Entwickler senden; an den Maschinen wurde dadurch nichts geändert</translation>
+  </message>
+  <message>
    <source>See each half of this port for the reason</source>
    <translation>Den Grund zeigt jede Hälfte dieses Ports</translation>
   </message>
@@ -2796,6 +2848,10 @@
   <message>
    <source>Set arp_ignore, arp_announce and rp_filter on the fabric halves.</source>
    <translation>arp_ignore, arp_announce und rp_filter auf den Hälften des Fabrics setzen.</translation>
+  </message>
+  <message>
+   <source>Set the fabric up first: stellwerk plan, stellwerk apply</source>
+   <translation>Zuerst das Fabric einrichten: stellwerk plan, stellwerk apply</translation>
   </message>
   <message>
    <source>Shut the machine down, unplug its power for a minute, start it.</source>
@@ -3162,6 +3218,14 @@
    <translation>ein Kabel oder ein Switch, der sich nicht nennt: mit zwei Maschinen ist das nicht zu unterscheiden</translation>
   </message>
   <message>
+   <source>a collective needs two machines or more</source>
+   <translation>ein Kollektiv braucht mindestens zwei Maschinen</translation>
+  </message>
+  <message>
+   <source>a collective needs two ranks or more</source>
+   <translation>ein Kollektiv braucht mindestens zwei Ränge</translation>
+  </message>
+  <message>
    <source>a command as root did not end within {timeout_s} s</source>
    <translation>ein Befehl als root endete nicht in {timeout_s} s</translation>
   </message>
@@ -3188,6 +3252,10 @@
   <message>
    <source>a file needs a name</source>
    <translation>eine Datei braucht einen Namen</translation>
+  </message>
+  <message>
+   <source>a fresh system: other host key and machine id, home and agent are gone</source>
+   <translation>ein frisches System: anderer Host-Schlüssel, andere Machine-ID, Home und Agent sind weg</translation>
   </message>
   <message>
    <source>a job needs a program</source>
@@ -3234,6 +3302,10 @@
    <translation>ein Plan darf {path} nicht schreiben</translation>
   </message>
   <message>
+   <source>a port has no half {label}</source>
+   <translation>ein Port hat keine Hälfte {label}</translation>
+  </message>
+  <message>
    <source>a route of {name} through {device}</source>
    <translation>eine Route von {name} über {device}</translation>
   </message>
@@ -3256,6 +3328,10 @@
   <message>
    <source>addresses</source>
    <translation>Adressen</translation>
+  </message>
+  <message>
+   <source>all fabric interfaces are back at MTU 1500, whatever netplan says</source>
+   <translation>alle Schnittstellen des Fabrics sind wieder bei MTU 1500, was netplan auch sagt</translation>
   </message>
   <message>
    <source>all machines are on one switch</source>
@@ -3326,12 +3402,20 @@
    <translation>Boot-Unit</translation>
   </message>
   <message>
+   <source>both halves of every cabled port have addresses in one subnet, by 40-cx7.yaml</source>
+   <translation>beide Hälften jedes verkabelten Ports haben Adressen in einem Subnetz, durch 40-cx7.yaml</translation>
+  </message>
+  <message>
    <source>both report the same machine id</source>
    <translation>beide melden dieselbe Machine-ID</translation>
   </message>
   <message>
    <source>cancelled</source>
    <translation>abgebrochen</translation>
+  </message>
+  <message>
+   <source>cells</source>
+   <translation>Felder</translation>
   </message>
   <message>
    <source>chain</source>
@@ -3360,6 +3444,10 @@
   <message>
    <source>checks</source>
    <translation>Prüfungen</translation>
+  </message>
+  <message>
+   <source>choose one with --dir</source>
+   <translation>einen mit --dir wählen</translation>
   </message>
   <message>
    <source>closed</source>
@@ -3410,6 +3498,10 @@
    <translation>{units} deaktivieren</translation>
   </message>
   <message>
+   <source>done</source>
+   <translation>fertig</translation>
+  </message>
+  <message>
    <source>each half answers ARP only for its own address</source>
    <translation>jede Hälfte beantwortet ARP nur für ihre eigene Adresse</translation>
   </message>
@@ -3426,8 +3518,16 @@
    <translation>ihn auf der Maschine beenden oder sie neu starten</translation>
   </message>
   <message>
+   <source>end some of them</source>
+   <translation>einige davon beenden</translation>
+  </message>
+  <message>
    <source>enter the sudo password</source>
    <translation>das Sudo-Passwort eingeben</translation>
+  </message>
+  <message>
+   <source>every SSH connection is cut; with hold_s new ones are refused for so long</source>
+   <translation>jede SSH-Verbindung wird getrennt; mit hold_s werden so lange neue abgewiesen</translation>
   </message>
   <message>
    <source>every machine is already as planned</source>
@@ -3444,6 +3544,14 @@
   <message>
    <source>fabric</source>
    <translation>Fabric</translation>
+  </message>
+  <message>
+   <source>failed</source>
+   <translation>fehlgeschlagen</translation>
+  </message>
+  <message>
+   <source>faults are {kinds}</source>
+   <translation>Fehler sind {kinds}</translation>
   </message>
   <message>
    <source>files</source>
@@ -3502,6 +3610,10 @@
    <translation>aus den alten Dateien erzeugen</translation>
   </message>
   <message>
+   <source>give Gb/s per direction, 0 to end the load</source>
+   <translation>Gb/s je Richtung angeben, 0 beendet die Last</translation>
+  </message>
+  <message>
    <source>give it back to the user or remove it</source>
    <translation>es dem Benutzer zurückgeben oder entfernen</translation>
   </message>
@@ -3512,6 +3624,10 @@
   <message>
    <source>half {label} of that port</source>
    <translation>Hälfte {label} dieses Ports</translation>
+  </message>
+  <message>
+   <source>halves are A and B</source>
+   <translation>Hälften sind A und B</translation>
   </message>
   <message>
    <source>have netplan generate what the network service reads</source>
@@ -3674,6 +3790,10 @@
    <translation>es kennt {checks}</translation>
   </message>
   <message>
+   <source>it knows {known}</source>
+   <translation>es kennt {known}</translation>
+  </message>
+  <message>
    <source>it lacks the routes to machines that are no neighbours</source>
    <translation>ihr fehlen die Routen zu Maschinen, die keine Nachbarn sind</translation>
   </message>
@@ -3810,6 +3930,10 @@
    <translation>link-up will eine Schnittstelle und up oder down</translation>
   </message>
   <message>
+   <source>listening</source>
+   <translation>lauscht</translation>
+  </message>
+  <message>
    <source>listening failed</source>
    <translation>das Lauschen schlug fehl</translation>
   </message>
@@ -3878,12 +4002,24 @@
    <translation>Modus {mode}</translation>
   </message>
   <message>
+   <source>more than one virtual cluster runs</source>
+   <translation>mehr als ein virtueller Cluster läuft</translation>
+  </message>
+  <message>
    <source>more than {max_running} jobs run on this node</source>
    <translation>mehr als {max_running} Jobs laufen auf diesem Knoten</translation>
   </message>
   <message>
    <source>most machines are on a switch already</source>
    <translation>die meisten Maschinen hängen schon an einem Switch</translation>
+  </message>
+  <message>
+   <source>name a shorter directory with --base-dir</source>
+   <translation>mit --base-dir ein kürzeres Verzeichnis nennen</translation>
+  </message>
+  <message>
+   <source>name another directory with --base-dir</source>
+   <translation>mit --base-dir ein anderes Verzeichnis nennen</translation>
   </message>
   <message>
    <source>needs attention</source>
@@ -3896,6 +4032,10 @@
   <message>
    <source>net.ipv4.conf.{netdev}.forwarding = 0</source>
    <translation>net.ipv4.conf.{netdev}.forwarding = 0</translation>
+  </message>
+  <message>
+   <source>netguard is killed while it holds or carries out a change</source>
+   <translation>netguard wird beendet, während es eine Änderung hält oder ausführt</translation>
   </message>
   <message>
    <source>netguard knows no command {argv}</source>
@@ -3970,6 +4110,10 @@
    <translation>kein Agent ist verbunden</translation>
   </message>
   <message>
+   <source>no agent runs on {machine}</source>
+   <translation>auf {machine} läuft kein Agent</translation>
+  </message>
+  <message>
    <source>no answer</source>
    <translation>keine Antwort</translation>
   </message>
@@ -4000,6 +4144,10 @@
   <message>
    <source>no longer needed</source>
    <translation>nicht mehr nötig</translation>
+  </message>
+  <message>
+   <source>no loopback address can be listened on</source>
+   <translation>auf keiner Loopback-Adresse lässt sich lauschen</translation>
   </message>
   <message>
    <source>no machine hears another one</source>
@@ -4038,6 +4186,10 @@
    <translation>keine Netplan-Datei von {member} setzt es</translation>
   </message>
   <message>
+   <source>no network change is guarded on {machine}</source>
+   <translation>auf {machine} wird keine Netzänderung gehalten</translation>
+  </message>
+  <message>
    <source>no password was given</source>
    <translation>kein Passwort wurde angegeben</translation>
   </message>
@@ -4056,6 +4208,18 @@
   <message>
    <source>no signal comes from the other end</source>
    <translation>vom anderen Ende kommt kein Signal</translation>
+  </message>
+  <message>
+   <source>no virtual cluster runs</source>
+   <translation>kein virtueller Cluster läuft</translation>
+  </message>
+  <message>
+   <source>no virtual cluster runs in {directory}</source>
+   <translation>in {directory} läuft kein virtueller Cluster</translation>
+  </message>
+  <message>
+   <source>nodes are {machines}</source>
+   <translation>Knoten sind {machines}</translation>
   </message>
   <message>
    <source>none</source>
@@ -4102,6 +4266,10 @@
    <translation>nicht gemeldet</translation>
   </message>
   <message>
+   <source>not stored</source>
+   <translation>nicht gespeichert</translation>
+  </message>
+  <message>
    <source>nothing</source>
    <translation>nichts</translation>
   </message>
@@ -4114,8 +4282,16 @@
    <translation>auf dieser Maschine lässt sich nichts schreiben</translation>
   </message>
   <message>
+   <source>nothing can be written: SFTP says so, programs may not write to files</source>
+   <translation>nichts lässt sich schreiben: SFTP sagt es, Programme dürfen in keine Datei schreiben</translation>
+  </message>
+  <message>
    <source>nothing else is in it</source>
    <translation>sonst steht nichts darin</translation>
+  </message>
+  <message>
+   <source>nothing is plugged into {cluster}</source>
+   <translation>in {cluster} steckt nichts</translation>
   </message>
   <message>
    <source>nowhere</source>
@@ -4140,6 +4316,10 @@
   <message>
    <source>one</source>
    <translation>eins</translation>
+  </message>
+  <message>
+   <source>one half carries 13 Gb/s, as behind a degraded PCIe link (default: half B)</source>
+   <translation>eine Hälfte trägt 13 Gb/s, wie hinter einem gedrosselten PCIe-Link (sonst: Hälfte B)</translation>
   </message>
   <message>
    <source>one machine alone has nobody to reach</source>
@@ -4174,6 +4354,10 @@
    <translation>Paar</translation>
   </message>
   <message>
+   <source>pair the node first</source>
+   <translation>den Knoten zuerst koppeln</translation>
+  </message>
+  <message>
    <source>peers are at most {max_peers}, each with an alias of its own</source>
    <translation>höchstens {max_peers} Gegenstellen, jede mit eigenem Alias</translation>
   </message>
@@ -4200,6 +4384,10 @@
   <message>
    <source>port {port} half {half} -&gt; {peer}</source>
    <translation>Port {port} Hälfte {half} -&gt; {peer}</translation>
+  </message>
+  <message>
+   <source>ports are 0 and 1</source>
+   <translation>Ports sind 0 und 1</translation>
   </message>
   <message>
    <source>prepare the way back for a power cut</source>
@@ -4232,6 +4420,14 @@
   <message>
    <source>python3 is version {version}; 3.10 or newer is needed</source>
    <translation>python3 hat Version {version}; nötig ist 3.10 oder neuer</translation>
+  </message>
+  <message>
+   <source>raise it to 819200 bytes, the usual value</source>
+   <translation>sie auf den üblichen Wert 819200 Bytes erhöhen</translation>
+  </message>
+  <message>
+   <source>rank {rank} of the measurement failed</source>
+   <translation>Rang {rank} der Messung schlug fehl</translation>
   </message>
   <message>
    <source>rate_hz is a number above 0</source>
@@ -4334,12 +4530,24 @@
    <translation>seconds liegt zwischen {min_seconds} und {max_seconds}</translation>
   </message>
   <message>
+   <source>see `stellwerk virtual cables`</source>
+   <translation>siehe `stellwerk virtual cables`</translation>
+  </message>
+  <message>
+   <source>see `stellwerk virtual up --help`</source>
+   <translation>siehe `stellwerk virtual up --help`</translation>
+  </message>
+  <message>
    <source>see that `sudo true` works on this machine</source>
    <translation>prüfen, ob `sudo true` auf dieser Maschine geht</translation>
   </message>
   <message>
    <source>see the machine's system log</source>
    <translation>das Systemprotokoll der Maschine ansehen</translation>
+  </message>
+  <message>
+   <source>see the message above</source>
+   <translation>siehe die Meldung darüber</translation>
   </message>
   <message>
    <source>see to free disk space</source>
@@ -4370,6 +4578,10 @@
    <translation>sendet den Agenten, {percent} %</translation>
   </message>
   <message>
+   <source>set it with on_step=…</source>
+   <translation>sie mit on_step=… setzen</translation>
+  </message>
+  <message>
    <source>set up already</source>
    <translation>schon eingerichtet</translation>
   </message>
@@ -4386,6 +4598,10 @@
    <translation>sieben</translation>
   </message>
   <message>
+   <source>simulated machines cannot be started</source>
+   <translation>simulierte Maschinen lassen sich nicht starten</translation>
+  </message>
+  <message>
    <source>single machine</source>
    <translation>einzelne Maschine</translation>
   </message>
@@ -4398,6 +4614,10 @@
    <translation>kleine Nachrichten brauchen länger als sie sollten</translation>
   </message>
   <message>
+   <source>sockets have paths of up to {max_socket_path_bytes} bytes</source>
+   <translation>Sockets haben Pfade von höchstens {max_socket_path_bytes} Bytes</translation>
+  </message>
+  <message>
    <source>some machines are joined by a cable and some by a switch; a fabric is one or the other</source>
    <translation>manche Maschinen sind über ein Kabel verbunden, manche über einen Switch; ein Fabric ist das eine oder das andere</translation>
   </message>
@@ -4406,12 +4626,24 @@
    <translation>jemand anderes</translation>
   </message>
   <message>
+   <source>something went wrong inside Stellwerk</source>
+   <translation>in Stellwerk ist etwas schiefgegangen</translation>
+  </message>
+  <message>
    <source>space</source>
    <translation>Platz</translation>
   </message>
   <message>
    <source>sshd ignores the keys because others may write {path}: run chmod go-w {path}</source>
    <translation>sshd beachtet die Schlüssel nicht, weil andere {path} schreiben dürfen: chmod go-w {path} ausführen</translation>
+  </message>
+  <message>
+   <source>start one with `stellwerk virtual up`</source>
+   <translation>einen mit `stellwerk virtual up` starten</translation>
+  </message>
+  <message>
+   <source>start one with: stellwerk virtual up</source>
+   <translation>einen starten mit: stellwerk virtual up</translation>
   </message>
   <message>
    <source>starting the agent</source>
@@ -4452,6 +4684,14 @@
   <message>
    <source>sudo rm /etc/machine-id &amp;&amp; sudo systemd-machine-id-setup, then restart</source>
    <translation>sudo rm /etc/machine-id &amp;&amp; sudo systemd-machine-id-setup, dann neu starten</translation>
+  </message>
+  <message>
+   <source>sudo wants another password than the login</source>
+   <translation>sudo will ein anderes Passwort als die Anmeldung</translation>
+  </message>
+  <message>
+   <source>sudo wants no password</source>
+   <translation>sudo will kein Passwort</translation>
   </message>
   <message>
    <source>switch</source>
@@ -4590,6 +4830,14 @@
    <translation>die Antwort des Agenten auf {method} hat eine andere Form als vereinbart</translation>
   </message>
   <message>
+   <source>the agent's daemon is killed</source>
+   <translation>der Daemon des Agenten wird beendet</translation>
+  </message>
+  <message>
+   <source>the cable is out of the port; both ends lose their link</source>
+   <translation>das Kabel ist aus dem Port; beide Enden verlieren ihren Link</translation>
+  </message>
+  <message>
    <source>the cables do not make a {kind}</source>
    <translation>die Kabel ergeben die Topologie nicht: {kind}</translation>
   </message>
@@ -4654,6 +4902,10 @@
    <translation>der Cluster wurde noch nicht bewiesen</translation>
   </message>
   <message>
+   <source>the collectives could not be measured</source>
+   <translation>die Kollektive ließen sich nicht messen</translation>
+  </message>
+  <message>
    <source>the command ssh-keygen is missing</source>
    <translation>der Befehl ssh-keygen fehlt</translation>
   </message>
@@ -4696,6 +4948,10 @@
   <message>
    <source>the fabric</source>
    <translation>das Fabric</translation>
+  </message>
+  <message>
+   <source>the fabric interfaces have no link-local addresses, by 41-no-link-local.yaml</source>
+   <translation>die Schnittstellen des Fabrics haben keine Link-Local-Adressen, durch 41-no-link-local.yaml</translation>
   </message>
   <message>
    <source>the file has another content</source>
@@ -4760,6 +5016,14 @@
   <message>
    <source>the last answer was not accepted</source>
    <translation>die letzte Antwort wurde nicht angenommen</translation>
+  </message>
+  <message>
+   <source>the limit of POSIX message queues (ulimit -q), which marks the simulated root, is too low here</source>
+   <translation>die Grenze der POSIX-Nachrichtenwarteschlangen (ulimit -q), die das simulierte root kennzeichnet, ist hier zu niedrig</translation>
+  </message>
+  <message>
+   <source>the link is negotiated at 100 Gb/s instead of 200</source>
+   <translation>der Link wird mit 100 statt 200 Gb/s ausgehandelt</translation>
   </message>
   <message>
    <source>the link of {name} runs at {speed_mbps}</source>
@@ -4838,8 +5102,20 @@
    <translation>dem neuen Host-Schlüssel wird vertraut</translation>
   </message>
   <message>
+   <source>the node goes down and boots again</source>
+   <translation>der Knoten fährt herunter und startet neu</translation>
+  </message>
+  <message>
    <source>the node is held by {holder}</source>
    <translation>der Knoten wird von {holder} gehalten</translation>
+  </message>
+  <message>
+   <source>the node is switched on</source>
+   <translation>der Knoten wird eingeschaltet</translation>
+  </message>
+  <message>
+   <source>the node's clock is 10 minutes ahead</source>
+   <translation>die Uhr des Knotens geht 10 Minuten vor</translation>
   </message>
   <message>
    <source>the other machines do not answer</source>
@@ -4848,6 +5124,22 @@
   <message>
    <source>the plan changes {twice} twice</source>
    <translation>der Plan ändert {twice} zweimal</translation>
+  </message>
+  <message>
+   <source>the plug is in the node's other port (with both ports in use: the two are swapped)</source>
+   <translation>der Stecker ist im anderen Port des Knotens (sind beide belegt: getauscht)</translation>
+  </message>
+  <message>
+   <source>the plug is pulled; everything on the node dies (clearing it powers the node on)</source>
+   <translation>der Stecker ist gezogen; alles auf dem Knoten endet (beim Heilen geht er an)</translation>
+  </message>
+  <message>
+   <source>the program could not be started: {said}</source>
+   <translation>das Programm ließ sich nicht starten: {said}</translation>
+  </message>
+  <message>
+   <source>the ranks did not finish within {deadline_s} s</source>
+   <translation>die Ränge wurden nicht in {deadline_s} s fertig</translation>
   </message>
   <message>
    <source>the request cannot be read</source>
@@ -4860,6 +5152,14 @@
   <message>
    <source>the root verbs run as root only</source>
    <translation>die Root-Befehle laufen nur als root</translation>
+  </message>
+  <message>
+   <source>the simulated machine has no power</source>
+   <translation>die simulierte Maschine hat keinen Strom</translation>
+  </message>
+  <message>
+   <source>the simulated machine lost its power</source>
+   <translation>die simulierte Maschine verlor ihren Strom</translation>
   </message>
   <message>
    <source>the ssh-agent at {path} does not answer</source>
@@ -4878,6 +5178,10 @@
    <translation>das Sudo-Passwort ist falsch</translation>
   </message>
   <message>
+   <source>the switch that the node hangs on does not name itself (no LLDP)</source>
+   <translation>der Switch, an dem der Knoten hängt, nennt sich nicht (kein LLDP)</translation>
+  </message>
+  <message>
    <source>the sysctl {key} has changed since the plan was made</source>
    <translation>das Sysctl {key} hat sich geändert, seit der Plan gemacht wurde</translation>
   </message>
@@ -4888,6 +5192,18 @@
   <message>
    <source>the top level must be keys and values</source>
    <translation>die oberste Ebene muss aus Schlüsseln und Werten bestehen</translation>
+  </message>
+  <message>
+   <source>the user is not in the sudoers file</source>
+   <translation>der Benutzer steht nicht in der sudoers-Datei</translation>
+  </message>
+  <message>
+   <source>the virtual cluster did not start</source>
+   <translation>der virtuelle Cluster startete nicht</translation>
+  </message>
+  <message>
+   <source>the virtual cluster has ended</source>
+   <translation>der virtuelle Cluster hat geendet</translation>
   </message>
   <message>
    <source>the way back at boot cannot be installed</source>
@@ -4918,6 +5234,10 @@
    <translation>es gibt keinen Eintrag zum Vergleichen</translation>
   </message>
   <message>
+   <source>there is no fault {name}</source>
+   <translation>es gibt keinen Fehler {name}</translation>
+  </message>
+  <message>
    <source>there is no free subnet left in {where}</source>
    <translation>in {where} ist kein Subnetz mehr frei</translation>
   </message>
@@ -4930,12 +5250,24 @@
    <translation>auf diesem Knoten gibt es keinen Job {job_id}</translation>
   </message>
   <message>
+   <source>there is no node {name}</source>
+   <translation>es gibt keinen Knoten {name}</translation>
+  </message>
+  <message>
    <source>there is no node {name} in the cluster {cluster}</source>
    <translation>es gibt keinen Knoten {name} im Cluster {cluster}</translation>
   </message>
   <message>
+   <source>there is no operation {name}</source>
+   <translation>es gibt keine Operation {name}</translation>
+  </message>
+  <message>
    <source>there is no python3</source>
    <translation>es gibt kein python3</translation>
+  </message>
+  <message>
+   <source>there is no python3 in the PATH</source>
+   <translation>es gibt kein python3 im PATH</translation>
   </message>
   <message>
    <source>there is no sudo command on this machine</source>
@@ -5064,6 +5396,10 @@
   <message>
    <source>unknown version</source>
    <translation>unbekannte Version</translation>
+  </message>
+  <message>
+   <source>unplug the other cable first</source>
+   <translation>zuerst das andere Kabel ziehen</translation>
   </message>
   <message>
    <source>up</source>
@@ -5230,6 +5566,10 @@
    <translation>{disk_free_bytes} GiB sind auf {member} frei</translation>
   </message>
   <message>
+   <source>{end} hangs on no switch</source>
+   <translation>{end} hängt an keinem Switch</translation>
+  </message>
+  <message>
    <source>{environment} cannot be read</source>
    <translation>{environment} ist nicht lesbar</translation>
   </message>
@@ -5248,6 +5588,10 @@
   <message>
    <source>{free} KiB are free, {needed} KiB are needed to change and to go back</source>
    <translation>{free} KiB sind frei, {needed} KiB sind zum Ändern und Zurückkehren nötig</translation>
+  </message>
+  <message>
+   <source>{gbps} is no rate</source>
+   <translation>{gbps} ist keine Rate</translation>
   </message>
   <message>
    <source>{host} cannot be reached</source>
@@ -5274,12 +5618,36 @@
    <translation>{ip} gibt es auf diesem Link zweimal</translation>
   </message>
   <message>
+   <source>{kind} has no parameter {name}</source>
+   <translation>{kind} hat keinen Parameter {name}</translation>
+  </message>
+  <message>
+   <source>{kind} is not set</source>
+   <translation>{kind} ist nicht gesetzt</translation>
+  </message>
+  <message>
+   <source>{kind} is not set on {node}</source>
+   <translation>{kind} ist auf {node} nicht gesetzt</translation>
+  </message>
+  <message>
+   <source>{lacking} has no fabric address</source>
+   <translation>{lacking} hat keine Adresse im Fabric</translation>
+  </message>
+  <message>
    <source>{lost} lost</source>
    <translation>{lost} verloren</translation>
   </message>
   <message>
    <source>{lost} of {sent} packets to {destination} were lost</source>
    <translation>{lost} von {sent} Paketen nach {destination} gingen verloren</translation>
+  </message>
+  <message>
+   <source>{machine} has no cable</source>
+   <translation>{machine} hat kein Kabel</translation>
+  </message>
+  <message>
+   <source>{machine} has no port {port}</source>
+   <translation>{machine} hat keinen Port {port}</translation>
   </message>
   <message>
    <source>{max_passwords} passwords were not accepted</source>
@@ -5474,6 +5842,18 @@
    <translation>{other} und {netdev} liegen beide in {network}</translation>
   </message>
   <message>
+   <source>{parent} belongs to somebody else</source>
+   <translation>{parent} gehört jemand anderem</translation>
+  </message>
+  <message>
+   <source>{parent} cannot be written to</source>
+   <translation>{parent} lässt sich nicht beschreiben</translation>
+  </message>
+  <message>
+   <source>{parent} is too deep for a virtual cluster</source>
+   <translation>{parent} liegt für einen virtuellen Cluster zu tief</translation>
+  </message>
+  <message>
    <source>{path} can be read by others</source>
    <translation>{path} ist für andere lesbar</translation>
   </message>
@@ -5484,6 +5864,10 @@
   <message>
    <source>{path} cannot be changed</source>
    <translation>{path} lässt sich nicht ändern</translation>
+  </message>
+  <message>
+   <source>{path} cannot be read</source>
+   <translation>{path} ist nicht lesbar</translation>
   </message>
   <message>
    <source>{path} cannot be read ({said})</source>
@@ -5508,6 +5892,14 @@
   <message>
    <source>{path} configures {values} and lies outside /etc/netplan</source>
    <translation>{path} stellt {values} ein und liegt außerhalb von /etc/netplan</translation>
+  </message>
+  <message>
+   <source>{path} could not be read ({said}); it was put aside as {name}</source>
+   <translation>{path} war nicht lesbar ({said}); die Datei wurde als {name} beiseitegelegt</translation>
+  </message>
+  <message>
+   <source>{path} could not be saved</source>
+   <translation>{path} ließ sich nicht speichern</translation>
   </message>
   <message>
    <source>{path} could not be saved on this computer</source>
@@ -5572,6 +5964,10 @@
   <message>
    <source>{path} is nested too deeply</source>
    <translation>{path} ist zu tief verschachtelt</translation>
+  </message>
+  <message>
+   <source>{path} is no tuning table</source>
+   <translation>{path} ist keine Tuning-Tabelle</translation>
   </message>
   <message>
    <source>{path} is not YAML</source>
@@ -5762,6 +6158,10 @@
    <translation>{table} {chain} ist kein Ort für eine Firewall-Regel</translation>
   </message>
   <message>
+   <source>{target} has no cable to another node</source>
+   <translation>{target} hat kein Kabel zu einem anderen Knoten</translation>
+  </message>
+  <message>
    <source>{text} does not name a machine</source>
    <translation>{text} nennt keine Maschine</translation>
   </message>
@@ -5888,6 +6288,10 @@
   <message>
    <source>{wanted} is no topology for {count} machines</source>
    <translation>{wanted}: keine Topologie für {count} Maschinen</translation>
+  </message>
+  <message>
+   <source>{wanted} ranks do not fit on {machines} machines</source>
+   <translation>{wanted} Ränge passen nicht auf {machines} Maschinen</translation>
   </message>
   <message>
    <source>{what} of {netdev} will be gone after a restart</source>
@@ -6052,6 +6456,10 @@
   <message>
    <source>Pass</source>
    <translation>Bestanden</translation>
+  </message>
+  <message>
+   <source>Port {n}</source>
+   <translation>Port {n}</translation>
   </message>
   <message>
    <source>RDMA half A</source>
