@@ -71,7 +71,7 @@ QPushButton[kind="primary"]:disabled {{ background: {t.raised}; color: {t.disabl
 QPushButton[kind="ghost"] {{ background: transparent; color: {t.muted}; }}
 QPushButton[kind="ghost"]:hover {{ background: {t.raised}; }}
 QPushButton[kind="ghost"]:disabled {{ background: transparent; color: {t.disabled}; }}
-QPushButton[kind="link"] {{ background: transparent; color: {t.accent_text}; padding: 0 {px(2)}; min-height: {px(20)};
+QPushButton[kind="link"] {{ background: transparent; color: {t.accent_text}; padding: 0; min-height: {px(20)};
   max-height: {px(20)}; border-radius: {px(4)}; text-align: left; }}
 QPushButton[kind="quiet"] {{ background: transparent; color: {t.muted}; padding: 0; min-height: {px(18)};
   max-height: {px(18)}; font-size: {pt(9)}; font-weight: 400; }}
@@ -94,8 +94,11 @@ QPushButton[kind="row"]:checked {{ background: {t.raised}; }}
 def _inputs(t: Tokens, px, pt) -> str:  # type: ignore[no-untyped-def]
     return f"""
 QLineEdit, QComboBox, QSpinBox, QPlainTextEdit {{ background: {t.raised}; color: {t.text};
-  border: 2px solid transparent; border-bottom: 1px solid {t.outline}; border-radius: {px(6)}; padding: 0 {px(8)};
+  border: 2px solid transparent; border-radius: {px(6)}; padding: 0 {px(8)};
   selection-background-color: {t.accent}; selection-color: {t.on_accent}; }}
+QLineEdit, QSpinBox, QPlainTextEdit[readOnly="false"] {{ border-bottom: 1px solid {t.outline}; }}
+QComboBox {{ font-weight: 500; }}
+QPlainTextEdit[kind="code"] {{ background: {t.canvas}; }}
 QLineEdit, QComboBox, QSpinBox {{ min-height: {px(28)}; max-height: {px(28)}; }}
 QLineEdit:disabled, QComboBox:disabled {{ color: {t.disabled}; }}
 QPlainTextEdit {{ padding: {px(6)}; font-family: "JetBrains Mono"; font-size: {pt(9)}; }}
@@ -112,8 +115,9 @@ QAbstractItemView {{ background: {t.surface}; border: 2px solid transparent; bor
   selection-background-color: {t.accent_soft}; selection-color: {t.text}; gridline-color: {t.line}; }}
 QAbstractItemView::item {{ padding: 0 {px(10)}; border-bottom: 1px solid {t.line}; }}
 QAbstractItemView::item:selected {{ background: {t.accent_soft}; color: {t.text}; }}
-QHeaderView, QHeaderView::section {{ background: {t.surface}; color: {t.muted}; border: 0;
-  border-radius: 0; padding: 0 {px(10)}; font-size: {pt(9)}; font-weight: 500; min-height: {px(30)}; }}
+QHeaderView {{ border: 0; border-radius: 0; padding: 0; margin: 0; }}
+QHeaderView::section {{ background: {t.surface}; color: {t.muted}; border: 0; border-radius: 0;
+  padding: 0 {px(10)}; font-size: {pt(9)}; font-weight: 500; min-height: {px(30)}; }}
 QHeaderView::section {{ border-bottom: 1px solid {t.line}; }}
 QHeaderView {{ background: transparent; }}
 QTableCornerButton::section {{ background: {t.surface}; border: 0; }}
@@ -141,6 +145,15 @@ def _labels(t: Tokens, px, pt) -> str:  # type: ignore[no-untyped-def]
             ("info", t.info_soft, t.info),
         )
     )
+    tags += "\n".join(
+        f'QLabel[kind="{name}"] {{ background: {ground}; color: {ink}; border-radius: {px(4)}; font-size: {pt(9)}; '
+        f"min-width: {px(18)}; max-width: {px(18)}; min-height: {px(18)}; max-height: {px(18)}; }}"
+        for name, ground, ink in (
+            ("letter", t.raised, t.text),
+            ("letter-warn", t.warn_soft, t.warn_text),
+            ("letter-bad", t.bad_soft, t.bad_text),
+        )
+    )
     return f"""
 QLabel {{ background: transparent; }}
 QLabel[kind="title"] {{ font-size: {pt(13)}; font-weight: 600; }}
@@ -154,8 +167,13 @@ QLabel[kind="faint"] {{ color: {t.faint}; font-size: {pt(9)}; }}
 QLabel[kind="good"] {{ color: {t.good_text}; font-size: {pt(9)}; }}
 QLabel[kind="warn"] {{ color: {t.warn_text}; font-size: {pt(9)}; }}
 QLabel[kind="bad"] {{ color: {t.bad_text}; font-size: {pt(9)}; }}
+QLabel[kind="warn-words"] {{ color: {t.warn_text}; }}
+QLabel[kind="bad-words"] {{ color: {t.bad_text}; }}
+QLabel[kind="good-words"], QLabel[kind="muted-words"] {{ color: {t.muted}; }}
 QLabel[kind="accent"] {{ color: {t.accent_text}; }}
 QLabel[kind="mono"] {{ font-family: "JetBrains Mono"; font-size: {pt(9)}; }}
+QLabel[kind="number"] {{ background: {t.raised}; color: {t.muted}; border-radius: {px(10)}; font-size: {pt(9)};
+  min-width: {px(20)}; max-width: {px(20)}; min-height: {px(20)}; max-height: {px(20)}; font-weight: 600; }}
 QLabel[kind="key"] {{ background: {t.raised}; color: {t.muted}; border-radius: {px(4)}; padding: 0 {px(5)};
   font-size: {pt(9)}; min-height: {px(18)}; max-height: {px(18)}; }}
 {tags}
@@ -175,6 +193,7 @@ def _frames(t: Tokens, px) -> str:  # type: ignore[no-untyped-def]
     )
     return f"""
 QFrame[kind="card"] {{ background: {t.surface}; border: 1px solid {t.card_line}; border-radius: {px(12)}; }}
+QFrame[kind="hovercard"] {{ background: {t.canvas}; border: 1px solid {t.outline}; border-radius: {px(8)}; }}
 QFrame[kind="panel"] {{ background: {t.surface}; border-left: 1px solid {t.line}; }}
 QFrame[kind="rail"] {{ background: {t.canvas}; border-right: 1px solid {t.line}; }}
 QFrame[kind="status"] {{ background: {t.canvas}; border-top: 1px solid {t.line}; }}

@@ -14,7 +14,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShortcut,
 )
-from PySide6.QtWidgets import QFrame, QMainWindow, QProgressBar, QStackedWidget, QWidget
+from PySide6.QtWidgets import QFrame, QMainWindow, QProgressBar, QSizePolicy, QStackedWidget, QWidget
 
 from stellwerk.model.errors import StellwerkError
 from stellwerk_gui import theme
@@ -22,7 +22,7 @@ from stellwerk_gui.errorbox import ErrorBox
 from stellwerk_gui.palette import Command, CommandPalette
 from stellwerk_gui.rail import PageEntry, Rail
 from stellwerk_gui.settings import SettingsFile
-from stellwerk_gui.widgets.controls import Button, Elided, Icon, frame, hbox, label, vbox
+from stellwerk_gui.widgets.controls import Button, Elided, Icon, frame, hbox, label, restyle, vbox
 
 WALKING = (
     Qt.Key.Key_Tab,
@@ -34,6 +34,7 @@ WALKING = (
 )
 SMALLEST = QSize(960, 600)
 USUAL = QSize(1440, 900)
+SHORT_BELOW_PX = 1040  # of a page: below that the title line has no room for every word
 
 
 class Page(QWidget):
@@ -52,18 +53,40 @@ class Page(QWidget):
         self._title_row.addWidget(self.title)
         self._title_row.addSpacing(theme.current().px(4))
         self.state_icon = Icon("circle-check", "good")
-        self.state_icon.hide()
-        self._title_row.addWidget(self.state_icon)
+        self.before = Elided("", "muted")
+        self.odd = label("", "muted")
+        self.before.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
+        for widget in (self.before, self.state_icon, self.odd):
+            widget.hide()
+            self._title_row.addWidget(widget)
         self._title_row.addWidget(self.state, 1)
+        self._short: list[tuple[Button, str]] = []
         outer.addWidget(self.title_bar)
         self.body = QWidget()
         outer.addWidget(self.body, 1)
 
-    def add_action(self, widget: QWidget) -> None:
-        """Put a control at the right end of the title line."""
+    def add_action(self, widget: QWidget, *, short: bool = False) -> None:
+        """Put a control at the right end of the title line. `short`: in a narrow window its icon is enough."""
         self._title_row.addWidget(widget)
+        if short and isinstance(widget, Button):
+            self._short.append((widget, widget.text()))
 
-    def set_state(self, text: str, icon_name: str = "", colour: str = "good") -> None:
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        narrow = self.width() < theme.current().px(SHORT_BELOW_PX)
+        for button, text in self._short:
+            button.set_short(narrow, text)
+
+    def set_state(
+        self, text: str, icon_name: str = "", colour: str = "good", *, before: str = "", odd: str = ""
+    ) -> None:
+        """One line: what comes `before`, the `odd` part with its icon and colour, and the rest."""
+        self.before.setText(before)
+        self.before.setVisible(bool(before))
+        self.odd.setVisible(bool(odd))
+        if self.odd.text() != odd or self.odd.property("state_colour") != colour:
+            self.odd.setText(odd)
+            restyle(self.odd, kind=f"{colour}-words", state_colour=colour)
         self.state.setText(text)
         self.state_icon.setVisible(bool(icon_name))
         if icon_name:

@@ -6,14 +6,14 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QPointF, Qt, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QStackedWidget, QTableWidget, QTableWidgetItem, QWidget
 
 from stellwerk.model.fabric import PortRef
-from stellwerk.model.finding import Severity
 from stellwerk.model.units import link_speed
 from stellwerk_gui import theme
+from stellwerk_gui.cluster.cable_panel import CableHover, CablePanel
 from stellwerk_gui.cluster.legend import Legend
 from stellwerk_gui.cluster.panel import NodePanel
 from stellwerk_gui.cluster.tiles import TileValue, tile_values
@@ -23,6 +23,7 @@ from stellwerk_gui.palette import Command
 from stellwerk_gui.shell import Page
 from stellwerk_gui.widgets.controls import Button, Segments, clear_layout, frame, hbox, label, vbox
 from stellwerk_gui.widgets.fabricmap import FabricMap, NodeView
+from stellwerk_gui.widgets.motion import slide_in
 
 if TYPE_CHECKING:
     from stellwerk.setup.look import Look
@@ -40,6 +41,7 @@ class ClusterPage(Page):
     add_node = Signal()
     open_logs = Signal(str)
     unpair = Signal(str)
+    test_wanted = Signal(str)
 
     def __init__(self, controller: Controller) -> None:
         super().__init__("")
@@ -54,7 +56,7 @@ class ClusterPage(Page):
         self.prove_button = Button(
             self.tr("Prove again"), "primary", icon_name="shield-check", on_click=self.prove.emit
         )
-        self.add_action(self.add_button)
+        self.add_action(self.add_button, short=True)
         self.add_action(self.prove_button)
         self._build()
         self._timer = QTimer(self)
@@ -76,6 +78,7 @@ class ClusterPage(Page):
         self.map = FabricMap()
         self.map.node_opened.connect(self.open_node)
         self.map.cable_opened.connect(self._open_cable)
+        self.map.cable_hovered.connect(self._hover_cable)
         self.map.background_clicked.connect(self.close_panel)
         self.table = NodeTable()
         self.table.opened.connect(self.open_node)
@@ -89,9 +92,15 @@ class ClusterPage(Page):
         self.panel.closed.connect(self.close_panel)
         self.panel.logs.connect(self.open_logs)
         self.panel.unpair.connect(self.unpair)
+        self.panel.test_wanted.connect(self.test_wanted)
         self.panel.setFixedWidth(theme.current().px(360))
-        self.panel.hide()
-        outer.addWidget(self.panel)
+        self.cable_panel = CablePanel(self.controller)
+        self.cable_panel.closed.connect(self.close_panel)
+        self.side: QWidget = self.panel  # the one of the two that is, or was, open
+        for panel in (self.panel, self.cable_panel):
+            panel.hide()
+            panel.setParent(self.body)
+        self.hover = CableHover(self.body, self.controller)
         self._outer = outer
 
     def _empty_card(self) -> QWidget:
@@ -165,65 +174,95 @@ class ClusterPage(Page):
         self._say(nodes_ready=sum(n.ready for n in nodes), total=len(nodes))
         if self.panel.isVisible():
             self.panel.refresh()
+        if self.cable_panel.isVisible():
+            self.cable_panel.refresh()
+        if self.hover.isVisible():
+            self.hover.details.refresh()
 
     def _say(self, nodes_ready: int, total: int) -> None:
         look = self.controller.look
         text = self.tr("{ready} of {total} machines connected").format(ready=nodes_ready, total=total)
+        kind = "" if look is None else f"{topology_word(look.topology.kind)}{_speed(look)}"
         notes = self.controller.node_notes()
-        if notes:
-            many = self.tr("{n} with findings").format(n=len(notes))
-            text += ", " + (self.tr("1 with a finding") if len(notes) == 1 else many)
-        if look is not None:
-            text += f" · {topology_word(look.topology.kind)}{_speed(look)}"
-        worst = self.controller.worst_finding()
-        if nodes_ready < total or worst is not None:
-            bad = worst is Severity.BAD
-            self.set_state(text, "circle-x" if bad else "alert-triangle", "bad" if bad else "warn")
-        else:
-            self.set_state(text, "circle-check", "good")
+        bad = sum(note[0] == "bad" for note in notes.values())
+        odd = ""
+        if bad:
+            one = self.tr("1 needs attention")
+            odd = one if bad == 1 else self.tr("{n} need attention").format(n=bad)
+        elif notes:
+            odd = self.tr("1 degraded") if len(notes) == 1 else self.tr("{n} degraded").format(n=len(notes))
+        elif nodes_ready < total:
+            away = total - nodes_ready
+            odd = self.tr("1 not connected") if away == 1 else self.tr("{n} not connected").format(n=away)
+        if not odd:
+            self.set_state(" · ".join(part for part in (text, kind) if part))
+            return
+        rest = f"· {kind}" if kind else ""
+        sign = ("circle-x", "bad") if bad else ("alert-triangle", "warn")
+        self.set_state(rest, *sign, before=f"{text},", odd=odd)
 
     def open_node(self, name: str) -> None:
         """Show one node in the panel."""
         self.panel.show_node(name)
-        self.panel.show()
         self.map.select(node=name)
-        self._place_panel()
+        self._open_side(self.panel)
 
     def _open_cable(self, cable: CableView) -> None:
-        self.panel.show_node(cable.a.node)
-        self.panel.show()
+        self.cable_panel.show_cable(cable)
         self.map.select(cable=(cable.a, cable.b))
+        self._open_side(self.cable_panel)
+
+    def _hover_cable(self, cable: CableView | None, at: QPointF) -> None:
+        """Both ends, both halves and five minutes of the cable under the mouse; a click keeps them in the panel."""
+        open_now = self.cable_panel.isVisible() and cable is not None
+        if cable is None or (open_now and self.map.selected_cable == (cable.a, cable.b)):
+            self.hover.hide()
+        else:
+            self.hover.show_cable(cable, QPointF(self.map.mapTo(self.body, at.toPoint())))
+
+    def _open_side(self, panel: QWidget) -> None:
+        """Let one of the two panels slide in."""
+        self.hover.hide()
+        was_open = self.side.isVisible()
+        if self.side is not panel:
+            self._outer.removeWidget(self.side)
+            self.side.hide()
+            self.side = panel
+        panel.show()
         self._place_panel()
+        if not was_open:
+            slide_in(panel)
 
     def close_panel(self) -> None:
-        if self.panel.isVisible():
-            self.panel.hide()
+        self.hover.hide()
+        if self.side.isVisible():
+            self._outer.removeWidget(self.side)
+            self.side.hide()
             self._fit_legend()
         self.map.select()
 
     def _fit_legend(self) -> None:
-        beside = self.panel.width() if self.panel.isVisible() and self._outer.indexOf(self.panel) >= 0 else 0
+        beside = self.side.width() if self.side.isVisible() and self._outer.indexOf(self.side) >= 0 else 0
         self.legend.fit(self.width() - beside - theme.current().px(32))
 
     def _place_panel(self) -> None:
         """Beside the map in a wide window, over it in a narrow one."""
         narrow = self.window().width() < theme.current().px(PANEL_OVER_PX)
-        inside = self._outer.indexOf(self.panel) >= 0
+        panel = self.side
+        inside = self._outer.indexOf(panel) >= 0
         if narrow and inside:
-            self._outer.removeWidget(self.panel)
-            self.panel.setParent(self.body)
-            self.panel.show()
+            self._outer.removeWidget(panel)
         elif not narrow and not inside:
-            self._outer.addWidget(self.panel)
+            self._outer.addWidget(panel)
         if narrow:
-            self.panel.setGeometry(self.body.width() - self.panel.width(), 0, self.panel.width(), self.body.height())
-            self.panel.raise_()
+            panel.setGeometry(self.body.width() - panel.width(), 0, panel.width(), self.body.height())
+            panel.raise_()
         self._fit_legend()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit_legend()
-        if self.panel.isVisible():
+        if self.side.isVisible():
             self._place_panel()
 
     def commands(self) -> list[Command]:

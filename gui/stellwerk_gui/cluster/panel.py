@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
-import numpy as np
-from PySide6.QtCore import QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent, QPen
-from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
+from stellwerk.model.fabric import PortRef
 from stellwerk.model.units import gibibytes_from_kb, link_speed
 from stellwerk_gui import theme
+from stellwerk_gui.cluster.halves import HalfChart, HalfRow
 from stellwerk_gui.cluster.views import state_word
-from stellwerk_gui.widgets.controls import Button, Icon, Note, Swatch, clear_layout, frame, hbox, label, sentence, vbox
+from stellwerk_gui.widgets.controls import (
+    Button,
+    Icon,
+    Note,
+    Swatch,
+    clear_layout,
+    frame,
+    hbox,
+    label,
+    restyle,
+    sentence,
+    vbox,
+)
 
 if TYPE_CHECKING:
     from stellwerk.fabric.members import Member
     from stellwerk.model.fabric import Port
     from stellwerk_gui.controller import Controller
-
-SPARK_SECONDS = 300.0
 
 
 class NodePanel(QFrame):
@@ -29,6 +38,7 @@ class NodePanel(QFrame):
     closed = Signal()
     logs = Signal(str)
     unpair = Signal(str)
+    test_wanted = Signal(str)  # show what was measured of this node
 
     def __init__(self, controller: Controller) -> None:
         super().__init__()
@@ -36,7 +46,7 @@ class NodePanel(QFrame):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.controller = controller
         self.name = ""
-        self._rates: list[tuple[QLabel, str]] = []
+        self._halves: list[HalfRow] = []
         self._charts: list[HalfChart] = []
         self._shown: object = None
         outer = vbox(self, spacing=0)
@@ -83,9 +93,8 @@ class NodePanel(QFrame):
             self._shown = key
             self._build(member)
         latest = self.controller.telemetry.latest(self.name) if self.controller.telemetry is not None else {}
-        for text, netdev in self._rates:
-            tx, rx = latest.get(f"half.{netdev}.tx"), latest.get(f"half.{netdev}.rx")
-            text.setText("–" if tx is None and rx is None else f"↑ {tx or 0:.1f}  ↓ {rx or 0:.1f} Gb/s")
+        for half in self._halves:
+            half.show_rates(latest)
         for chart in self._charts:
             chart.load(self.controller, self.name)
 
@@ -97,27 +106,45 @@ class NodePanel(QFrame):
         node = self.controller.node(self.name)
         clear_layout(self._column)
         clear_layout(self._swatch)
-        self._rates, self._charts = [], []
+        self._halves, self._charts = [], []
         self.title.setText(self.name)
         self._swatch.addWidget(Swatch(self.controller.number(self.name)))
         if node is None:
             return
-        self.tag.setText(state_word(node.state))
         note = self.controller.node_notes().get(self.name)
+        self._show_tag(node.state, note[0] if note is not None and node.ready else "")
         if note is not None:
             more = next((c for c in self.controller.bad_checks() if c.node == self.name), None)
             why = " ".join(sentence(p) for p in ((more.why, more.remedy) if more is not None else ()) if p)
-            self._column.addWidget(Note("bad" if note[0] == "bad" else "warn", sentence(note[1]), why))
+            actions = []
+            if more is not None:
+                show = Button(self.tr("Show the test"), "link", on_click=lambda: self.test_wanted.emit(self.name))
+                actions.append(show)
+            kind = "bad" if note[0] == "bad" else "warn"
+            self._column.addWidget(Note(kind, "", f"{sentence(note[1])} {why}".strip(), actions, small=True))
         elif not node.ready and node.reason:
-            self._column.addWidget(Note("warn", "", node.reason))
+            self._column.addWidget(Note("warn", "", node.reason, small=True))
         if member is not None:
-            for port in member.ports:
+            for i, port in enumerate(member.ports):
+                if i:
+                    self._column.addWidget(frame("line"))
                 self._port(port)
+        na = self.tr("not available")
+        self._section(self.tr("Addresses"))
+        self._pair(self.tr("Management"), node.address)
+        if member is not None:
+            self._pair(self.tr("Network set by"), member.facts.network_owner or na)
+        self._section(self.tr("Machine"))
+        if member is not None:
             self._facts(member)
-        self._section(self.tr("Connection"))
-        self._pair(self.tr("Address"), node.address)
-        self._pair(self.tr("Agent"), node.agent_version or self.tr("not available"))
+        self._pair(self.tr("Agent"), node.agent_version or na)
         self._column.addStretch(1)
+
+    def _show_tag(self, state: str, finding: str) -> None:
+        words = {"bad": self.tr("Needs attention"), "degraded": self.tr("Degraded")}
+        self.tag.setText(words.get(finding) or state_word(state))
+        kind = {"bad": "tag-bad", "degraded": "tag-warn"}.get(finding)
+        restyle(self.tag, kind=kind or ("tag-good" if state == "ready" else "tag-plain"))
 
     def _section(self, text: str) -> None:
         self._column.addWidget(frame("line"))
@@ -136,7 +163,8 @@ class NodePanel(QFrame):
         head.addWidget(label(self.tr("Port {n}").format(n=port.number), "heading"))
         wired = any(h.netdev.carrier for h in port.halves)
         speed = next((h.netdev.speed_mbps for h in port.halves if h.netdev.speed_mbps), None)
-        head.addWidget(label(link_speed(speed) if wired else "", "second-muted"))
+        words = " · ".join(w for w in (self._goes_to(port), link_speed(speed) if speed else "") if w)
+        head.addWidget(label(words if wired else "", "second-muted"))
         head.addStretch(1)
         if wired:
             mtus = sorted({h.netdev.mtu for h in port.halves if h.netdev.mtu})
@@ -147,28 +175,30 @@ class NodePanel(QFrame):
         self._column.addLayout(head)
         if not wired:
             return
+        bad = self.controller.bad_halves()
         for half in port.halves:
-            row = hbox(spacing=8)
-            row.addWidget(label(half.label, "key"))
-            row.addWidget(label(half.netdev.name, "mono"))
-            row.addStretch(1)
-            rate = label("", "second")
-            row.addWidget(rate)
-            self._rates.append((rate, half.netdev.name))
-            self._column.addLayout(row)
-            under = hbox(spacing=8, margins=(26, 0, 0, 0))
-            v4 = [a for a in half.netdev.addresses if ":" not in a]
-            under.addWidget(label(", ".join(v4) or self.tr("no address"), "second-muted"))
-            under.addStretch(1)
-            under.addWidget(label(half.rdma.name if half.rdma else "", "second-muted"))
-            self._column.addLayout(under)
-        chart = HalfChart([h.netdev.name for h in port.halves], [h.label for h in port.halves])
+            row = HalfRow(half, bad.get((self.name, half.netdev.name), "ok"))
+            self._halves.append(row)
+            self._column.addWidget(row)
+        title = self.tr("Port {n}, sent").format(n=port.number)
+        chart = HalfChart(title, [h.netdev.name for h in port.halves], [h.label for h in port.halves])
         self._charts.append(chart)
         self._column.addWidget(chart)
 
+    def _goes_to(self, port: Port) -> str:
+        look = self.controller.look
+        own = PortRef(self.name, port.number)
+        for cable in look.topology.cabling.cables if look is not None else ():
+            for here, there in ((cable.a, cable.b), (cable.b, cable.a)):
+                if here == own:
+                    return self.tr("to {node} P{n}").format(node=there.node, n=there.port)
+        for link in look.topology.cabling.switch_links if look is not None else ():
+            if link.port == own:
+                return self.tr("to the switch") + (f", {link.switch_port}" if link.switch_port else "")
+        return ""
+
     def _facts(self, member: Member) -> None:
         facts = member.facts
-        self._section(self.tr("Machine"))
         na = self.tr("not available")
         gpu = facts.gpus[0] if facts.gpus else None
         firmware = sorted({d.firmware for d in facts.rdma if d.firmware})
@@ -179,78 +209,3 @@ class NodePanel(QFrame):
             self.tr("GPU"), f"{gpu.name}, {gpu.driver or na}, CUDA {gpu.cuda or na}" if gpu else facts.gpu_note or na
         )
         self._pair("ConnectX", ", ".join(firmware) or facts.rdma_note or na)
-        self._pair(self.tr("Network set by"), facts.network_owner or na)
-
-
-class HalfChart(QWidget):
-    """Five minutes of what a port sent, one line per half."""
-
-    def __init__(self, netdevs: list[str], labels: list[str]) -> None:
-        super().__init__()
-        self._netdevs, self._labels = netdevs, labels
-        self._lines: list[tuple[np.ndarray, np.ndarray]] = []
-        self._end = 0.0
-        self.setFixedHeight(theme.current().px(96))
-        self.setAccessibleName(self.tr("Sent in the last five minutes"))
-
-    def load(self, controller: Controller, node: str) -> None:
-        store = controller.telemetry
-        if store is None:
-            return
-        self._end = time.monotonic()
-        windows = [store.window(node, f"half.{d}.tx", SPARK_SECONDS, self._end) for d in self._netdevs]
-        self._lines = [(np.asarray(w.times), np.asarray(w.values)) for w in windows]
-        self.update()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        t = theme.current()
-        c = t.tokens
-        p = QPainter(self)
-        p.setRenderHint(QPainter.RenderHint.Antialiasing)
-        p.scale(t.scale, t.scale)
-        box = QRectF(0, 18, self.width() / t.scale, self.height() / t.scale - 36)
-        p.setFont(theme.font(theme.SECOND_PT))
-        top = self._top()
-        p.setPen(QColor(c.muted))
-        p.drawText(QRectF(0, 0, box.width(), 16), Qt.AlignmentFlag.AlignLeft, self.tr("Sent"))
-        p.drawText(QRectF(0, 0, box.width(), 16), Qt.AlignmentFlag.AlignRight, f"{top:g} Gb/s")
-        below = QRectF(0, box.bottom() + 2, box.width(), 16)
-        p.drawText(below, Qt.AlignmentFlag.AlignLeft, "−5 min")
-        p.drawText(below, Qt.AlignmentFlag.AlignRight, self.tr("now"))
-        p.setPen(QPen(QColor(c.line), 1))
-        p.drawLine(box.topLeft(), box.topRight())
-        p.drawLine(box.bottomLeft(), box.bottomRight())
-        colours = (c.load[3], c.warn)
-        x_legend = 14.0 + p.fontMetrics().horizontalAdvance(self.tr("Sent"))
-        for i, (times, values) in enumerate(self._lines):
-            p.setPen(QPen(QColor(colours[i % 2]), 1.5))
-            p.drawPath(self._path(times, values, box, top))
-            p.drawLine(int(x_legend), 8, int(x_legend) + 10, 8)
-            p.setPen(QColor(c.muted))
-            p.drawText(
-                QRectF(x_legend + 14, 0, 50, 16),
-                Qt.AlignmentFlag.AlignLeft,
-                self.tr("half {n}").format(n=self._labels[i]),
-            )
-            x_legend += 66
-        p.end()
-
-    def _top(self) -> float:
-        peak = max((float(np.nanmax(v)) for _, v in self._lines if len(v) and not np.all(np.isnan(v))), default=0.0)
-        return next((s for s in (1, 5, 10, 25, 50, 100) if peak <= s), 200)
-
-    def _path(self, times: np.ndarray, values: np.ndarray, box: QRectF, top: float) -> QPainterPath:
-        path = QPainterPath()
-        draw = False
-        for at, value in zip(times, values, strict=True):
-            if np.isnan(value):
-                draw = False
-                continue
-            x = box.right() - (self._end - float(at)) / SPARK_SECONDS * box.width()
-            y = box.bottom() - min(1.0, float(value) / top) * box.height()
-            if draw:
-                path.lineTo(x, y)
-            else:
-                path.moveTo(x, y)
-            draw = True
-        return path

@@ -27,6 +27,11 @@ def translate(text: str) -> str:
     return QCoreApplication.translate("views", text)
 
 
+def whole_seconds(age_s: float) -> str:
+    """How old something is; fractions of a second would only flicker."""
+    return seconds(age_s) if age_s >= 10 else f"{age_s:.0f} s"
+
+
 def topology_word(kind: TopologyKind) -> str:
     """`Ring`, `Switch` ... in the user's language."""
     return {
@@ -104,7 +109,8 @@ def plan_view(plan: Plan, look: Look, nodes: Sequence[NodeSnapshot]) -> MapView:
             ports.append(replace(port, words=words, state=state))
         changes = node is not None and bool(node.changes)
         text = translate("Changes") if changes else translate("Adopted")
-        cards.append(replace(card, ports=tuple(ports), state="busy" if changes else "ready", state_text=text))
+        state = "busy" if changes else "ready"
+        cards.append(replace(card, ports=tuple(ports), state=state, state_text=text, state_icon=not changes))
     cables = tuple(replace(c, label="", label_state="plain") for c in view.cables)
     return replace(view, nodes=tuple(cards), cables=cables, centre_big="", centre_small="")
 
@@ -166,6 +172,7 @@ def _cable_card(member: Member, look: Look, nodes: Sequence[NodeSnapshot], bad: 
         number=member.number,
         state="unreachable" if away else "ready",
         state_text=state_word(snapshot.state) if away and snapshot else gibibytes_from_kb(member.facts.memory.total_kb),
+        state_icon=away,
         ports=tuple(ports),
     )
 
@@ -263,9 +270,8 @@ def _live_card(
     age_s = fresh.age_s if fresh is not None else None
     if away:
         state = "unreachable"
-        text = (
-            state_word(node.state) if not node.ready else seconds(age_s) if age_s is not None else translate("No data")
-        )
+        old = whole_seconds(age_s) if age_s is not None else translate("No data")
+        text = old if node.ready else state_word(node.state)
     ports: list[PortView] = []
     tx: list[float] = []
     rx: list[float] = []
@@ -285,6 +291,7 @@ def _live_card(
         subtitle=subtitle,
         ports=tuple(ports),
         gpu_pct=rates.get("gpu.util"),
+        cpu_pct=rates.get("cpu"),
         mem_used_gib=rates.get("mem.used"),
         mem_total_gib=rates.get("mem.total"),
         temp_c=rates.get("gpu.temp") if rates.get("gpu.temp") is not None else rates.get("temp.max"),

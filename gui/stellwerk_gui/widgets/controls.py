@@ -11,6 +11,7 @@ from PySide6.QtGui import QAction, QKeySequence, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QButtonGroup,
+    QCheckBox,
     QComboBox,
     QFrame,
     QHBoxLayout,
@@ -18,6 +19,8 @@ from PySide6.QtWidgets import (
     QLayout,
     QPushButton,
     QSizePolicy,
+    QStyle,
+    QStyleOptionButton,
     QVBoxLayout,
     QWidget,
 )
@@ -25,6 +28,7 @@ from PySide6.QtWidgets import (
 from stellwerk_gui import theme
 from stellwerk_gui.icons import icon, paint_icon, pixmap
 from stellwerk_gui.language import local
+from stellwerk_gui.widgets.pressing import EnterPresses
 
 
 def label(text: str = "", kind: str = "", *, wrap: bool = False, selectable: bool = False) -> QLabel:
@@ -95,7 +99,7 @@ def tokens_colour(name: str) -> str:
     return value
 
 
-class Button(QPushButton):
+class Button(EnterPresses, QPushButton):
     """A push button with an optional icon that follows the theme."""
 
     def __init__(
@@ -126,6 +130,14 @@ class Button(QPushButton):
         if on_click is not None:
             self.clicked.connect(lambda: on_click())
         theme.current().changed.connect(self._retint)
+        self._retint()
+
+    def set_short(self, short: bool, text: str) -> None:
+        """Show the icon alone; the text is then its tool tip."""
+        if bool(self.text()) is not short:
+            return
+        self.setText("" if short else text)
+        self.setToolTip(text if short else "")
         self._retint()
 
     def set_icon(self, name: str, colour: str = "") -> None:
@@ -173,6 +185,22 @@ class Combo(QComboBox):
         x = self.fontMetrics().horizontalAdvance(self.currentText()) + px(9) if self._heading else self.width() - px(24)
         colour = tokens_colour("muted" if self.isEnabled() else "disabled")
         paint_icon(painter, "chevron-down", QRectF(x, (self.height() - size) / 2, size, size), colour, 2.0)
+        painter.end()
+
+
+class Check(QCheckBox):
+    """A check box with a tick: a style sheet can only colour its square."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if not self.isChecked():
+            return
+        option = QStyleOptionButton()
+        self.initStyleOption(option)
+        box = self.style().subElementRect(QStyle.SubElement.SE_CheckBoxIndicator, option, self)
+        inset = theme.current().px(2)
+        painter = QPainter(self)
+        paint_icon(painter, "check", QRectF(box.adjusted(inset, inset, -inset, -inset)), tokens_colour("on_accent"), 3)
         painter.end()
 
 
@@ -256,11 +284,13 @@ NOTE_ICONS: Mapping[str, str] = MappingProxyType(
 class Note(QFrame):
     """A tinted box: an icon, a sentence, what to do. kind: good | warn | bad | info | plain."""
 
-    def __init__(self, kind: str, title: str = "", text: str = "", actions: Sequence[Button] = ()) -> None:
+    def __init__(
+        self, kind: str, title: str = "", text: str = "", actions: Sequence[Button] = (), *, small: bool = False
+    ) -> None:
         super().__init__()
         self._icon = Icon(NOTE_ICONS[kind], "muted" if kind == "plain" else kind)
         self._title = label(title, "heading", wrap=True)
-        self._text = label(text, wrap=True, selectable=True)
+        self._text = label(text, "second" if small else "", wrap=True, selectable=True)
         row = hbox(self, margins=(12, 10, 12, 10), spacing=10)
         row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
         column = vbox(spacing=2)

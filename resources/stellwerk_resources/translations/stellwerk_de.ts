@@ -199,6 +199,25 @@
   </message>
  </context>
  <context>
+  <name>CableDetails</name>
+  <message>
+   <source>Cable</source>
+   <translation>Kabel</translation>
+  </message>
+  <message>
+   <source>Cable to the switch</source>
+   <translation>Kabel zum Switch</translation>
+  </message>
+  <message>
+   <source>Port {n}, sent</source>
+   <translation>Port {n}, gesendet</translation>
+  </message>
+  <message>
+   <source>port {n}</source>
+   <translation>Port {n}</translation>
+  </message>
+ </context>
+ <context>
   <name>CablePanel</name>
   <message>
    <source>1 thing to put right</source>
@@ -365,8 +384,16 @@
  <context>
   <name>ClusterPage</name>
   <message>
-   <source>1 with a finding</source>
-   <translation>1 mit einem Befund</translation>
+   <source>1 degraded</source>
+   <translation>1 eingeschränkt</translation>
+  </message>
+  <message>
+   <source>1 needs attention</source>
+   <translation>1 braucht Hilfe</translation>
+  </message>
+  <message>
+   <source>1 not connected</source>
+   <translation>1 nicht verbunden</translation>
   </message>
   <message>
    <source>Add node</source>
@@ -409,8 +436,12 @@
    <translation>{n} eingeschränkt</translation>
   </message>
   <message>
-   <source>{n} with findings</source>
-   <translation>{n} mit Befunden</translation>
+   <source>{n} need attention</source>
+   <translation>{n} brauchen Hilfe</translation>
+  </message>
+  <message>
+   <source>{n} not connected</source>
+   <translation>{n} nicht verbunden</translation>
   </message>
   <message>
    <source>{ready} of {total} machines connected</source>
@@ -608,6 +639,10 @@
   <message>
    <source>now</source>
    <translation>jetzt</translation>
+  </message>
+  <message>
+   <source>{what} in the last five minutes</source>
+   <translation>{what}, die letzten fünf Minuten</translation>
   </message>
  </context>
  <context>
@@ -1086,6 +1121,10 @@
  <context>
   <name>NodePanel</name>
   <message>
+   <source>Addresses</source>
+   <translation>Adressen</translation>
+  </message>
+  <message>
    <source>Agent</source>
    <translation>Agent</translation>
   </message>
@@ -1114,6 +1153,10 @@
    <translation>Maschine</translation>
   </message>
   <message>
+   <source>Management</source>
+   <translation>Verwaltung</translation>
+  </message>
+  <message>
    <source>Needs attention</source>
    <translation>Braucht Hilfe</translation>
   </message>
@@ -1130,8 +1173,16 @@
    <translation>Port {n}</translation>
   </message>
   <message>
+   <source>Port {n}, sent</source>
+   <translation>Port {n}, gesendet</translation>
+  </message>
+  <message>
    <source>Product</source>
    <translation>Produkt</translation>
+  </message>
+  <message>
+   <source>Show the test</source>
+   <translation>Test zeigen</translation>
   </message>
   <message>
    <source>System</source>
@@ -1148,6 +1199,10 @@
   <message>
    <source>to the switch</source>
    <translation>zum Switch</translation>
+  </message>
+  <message>
+   <source>to {node} P{n}</source>
+   <translation>zu {node} P{n}</translation>
   </message>
  </context>
  <context>
@@ -6516,6 +6571,14 @@
   <message>
    <source>{n} of {all} checks pass</source>
    <translation>{n} von {all} Prüfungen bestanden</translation>
+  </message>
+  <message>
+   <source>{port} half {half}</source>
+   <translation>{port} Hälfte {half}</translation>
+  </message>
+  <message>
+   <source>{value} of {mark} Gb/s</source>
+   <translation>{value} von {mark} Gb/s</translation>
   </message>
   <message>
    <source>{value} on {half}</source>

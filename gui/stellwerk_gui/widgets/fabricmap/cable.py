@@ -10,6 +10,7 @@ from stellwerk_gui.icons import paint_icon
 from stellwerk_gui.theme import Tokens
 from stellwerk_gui.widgets.fabricmap.layout import Anchor
 from stellwerk_gui.widgets.fabricmap.view import CableView, HalfView
+from stellwerk_gui.widgets.ink import CENTRE, write
 
 LOAD_STEPS_GBPS = (1.0, 8.0, 30.0, 70.0)
 STRAND_WIDTHS = (1.5, 2.0, 2.5, 3.0, 3.5)
@@ -45,6 +46,8 @@ def paint_cable(painter: QPainter, cable: CableView, a: Anchor, b: Anchor, phase
         pen = QPen(QColor(c.outline), 2.0, Qt.PenStyle.CustomDashLine, Qt.PenCapStyle.RoundCap)
         pen.setDashPattern([0.1, 2.6])
         painter.strokePath(path, pen)
+        if cable.state == "belongs":
+            _arrow(painter, b, QColor(c.outline))
         return
     casing = c.bad_soft if cable.state == "bad" else c.accent if selected else c.casing
     painter.strokePath(path, QPen(QColor(casing), CASING_W, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap))
@@ -56,6 +59,15 @@ def paint_cable(painter: QPainter, cable: CableView, a: Anchor, b: Anchor, phase
         painter.strokePath(path, pen)
         return
     _strands(painter, cable, a, b, phase, c)
+
+
+def _arrow(painter: QPainter, at: Anchor, colour: QColor) -> None:
+    """The tip of a dotted line, just outside the port where the plug belongs."""
+    nx, ny = at.normal
+    tip = QPointF(at.x + nx * 5, at.y + ny * 5)
+    painter.setPen(QPen(colour, 1.6, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
+    for side in (-1, 1):
+        painter.drawLine(tip, QPointF(tip.x() + nx * 7 - ny * 4.5 * side, tip.y() + ny * 7 + nx * 4.5 * side))
 
 
 def _strands(painter: QPainter, cable: CableView, a: Anchor, b: Anchor, phase: float, c: Tokens) -> None:
@@ -71,23 +83,36 @@ def _strands(painter: QPainter, cable: CableView, a: Anchor, b: Anchor, phase: f
         painter.strokePath(
             path, QPen(QColor(colour), STRAND_WIDTHS[step], Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap)
         )
-        if phase < 0 or half.state == "off":
+        forward = direction(half, i)
+        if forward is None:
             continue
-        for rate, forward in ((half.tx_gbps, True), (half.rx_gbps, False)):
-            if rate is None or rate < LOAD_STEPS_GBPS[1]:
-                continue
-            pen = QPen(QColor(c.dash), STRAND_WIDTHS[step], Qt.PenStyle.CustomDashLine, Qt.PenCapStyle.FlatCap)
-            width = STRAND_WIDTHS[step]
-            pen.setDashPattern([DASH_ON / width, DASH_OFF / width])
-            length = (DASH_ON + DASH_OFF) / width
-            pen.setDashOffset((1 - phase if forward else phase) * length)
-            painter.strokePath(path, pen)
+        width = STRAND_WIDTHS[step]
+        pen = QPen(QColor(c.dash), width, Qt.PenStyle.CustomDashLine, Qt.PenCapStyle.FlatCap)
+        pen.setDashPattern([DASH_ON / width, DASH_OFF / width])
+        length = (DASH_ON + DASH_OFF) / width
+        at = 0.5 if phase < 0 else phase  # who wants no motion sees them stand still
+        pen.setDashOffset((1 - at if forward else at) * length)
+        painter.strokePath(path, pen)
+
+
+def direction(half: HalfView, place: int) -> bool | None:
+    """Where the dashes of a strand run: True away from `a`, None where hardly anything flows.
+
+    Where both ways carry about the same, the strands of a cable show one each: dashes of two directions on one
+    strand are read by nobody.
+    """
+    tx, rx = half.tx_gbps or 0.0, half.rx_gbps or 0.0
+    if half.state == "off" or max(tx, rx) < LOAD_STEPS_GBPS[1]:
+        return None
+    if min(tx, rx) > 0.7 * max(tx, rx):
+        return place % 2 == 0
+    return tx > rx
 
 
 def label_box(cable: CableView, a: Anchor, b: Anchor, metrics: QFontMetricsF) -> QRectF:
     """Where the cable's label goes: its middle."""
     at = cable_path(a, b).pointAtPercent(0.5)
-    width = metrics.horizontalAdvance(cable.label) + 18 + (20 if cable.label_state != "plain" else 0)
+    width = metrics.horizontalAdvance(cable.label) + 22 + (18 if cable.label_state != "plain" else 0)
     return QRectF(at.x() - width / 2, at.y() - 11, width, 22)
 
 
@@ -113,5 +138,4 @@ def paint_label(painter: QPainter, cable: CableView, box: QRectF, sign_only: boo
         paint_icon(painter, sign, QRectF(left, box.center().y() - 7, 14, 14), colour)
     if not sign_only:
         painter.setPen(QColor(ink))
-        text_box = box.adjusted(22, 0, -4, 0) if sign else box
-        painter.drawText(text_box, Qt.AlignmentFlag.AlignCenter, cable.label)
+        write(painter, box.adjusted(23, 0, -5, 0) if sign else box, CENTRE, cable.label)

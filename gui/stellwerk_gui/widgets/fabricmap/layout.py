@@ -9,8 +9,10 @@ from stellwerk.model.fabric import PortRef, TopologyKind
 from stellwerk_gui.widgets.fabricmap.view import MapView
 
 CARD_W, CARD_H = 232.0, 196.0
-RING_W, RING_H = 256.0, 132.0
-SWITCH_H = 72.0
+RING_W, RING_H, RING_LIVE_H = 256.0, 132.0, 182.0
+SWITCH_H, LOW_SWITCH_H = 72.0, 46.0
+CABLE_H, LOW_CABLE_H = 120.0, 42.0
+LOW_CARD_H = 140.0  # where cards get lower than this the switch and its cables give way first
 MIN_CARD_W, MIN_GAP, ROOM_FOR_CABLE = 150.0, 12.0, 48.0
 MAX_COLUMNS = 4
 
@@ -62,7 +64,6 @@ class MapLayout:
     ports: dict[PortRef, Anchor]
     switch: Box | None = None
     switch_ports: dict[PortRef, Anchor] | None = None
-    compact: bool = False
 
 
 def lay_out(view: MapView, width: float, height: float) -> MapLayout:
@@ -73,12 +74,8 @@ def lay_out(view: MapView, width: float, height: float) -> MapLayout:
         return MapLayout({}, {})
     if view.switch is not None:
         return _switch(view, order, width, height)
-    boxes = _rows(order, view.kind, width, height, RING_W if view.words else CARD_W, RING_H if view.words else CARD_H)
-    return MapLayout(boxes, _port_anchors(view, boxes), compact=_compact(boxes))
-
-
-def _compact(boxes: dict[str, Box]) -> bool:
-    return any(box.h < 180 for box in boxes.values())
+    boxes = _rows(order, view.kind, width, height, RING_W, RING_H if view.words else RING_LIVE_H)
+    return MapLayout(boxes, _port_anchors(view, boxes))
 
 
 def _split(order: list[str], kind: TopologyKind) -> list[list[str]]:
@@ -101,7 +98,7 @@ def _rows(
     if w < MIN_CARD_W:
         gap = MIN_GAP
         w = (width - (columns - 1) * gap) / columns
-    row_gap = max(40.0, min(260.0, height - len(rows) * card_h)) if len(rows) > 1 else 0.0
+    row_gap = max(44.0, min(310.0, height - len(rows) * card_h)) if len(rows) > 1 else 0.0
     h = min(card_h, (height - (len(rows) - 1) * row_gap) / len(rows))
     total_h = len(rows) * h + (len(rows) - 1) * row_gap
     boxes: dict[str, Box] = {}
@@ -171,21 +168,23 @@ def _switch(view: MapView, order: list[str], width: float, height: float) -> Map
     gap = 16.0
     w = min(CARD_W, (width - (columns - 1) * gap) / columns)
     rows = 2 if bottom else 1
-    cable_space = max(56.0, min(120.0, (height - rows * CARD_H - SWITCH_H) / rows))
-    h = min(CARD_H, (height - SWITCH_H - rows * cable_space) / rows)
-    total = rows * h + SWITCH_H + rows * cable_space
+    low = height < rows * (LOW_CARD_H + 56.0) + SWITCH_H
+    bar_h = LOW_SWITCH_H if low else SWITCH_H
+    cable_space = LOW_CABLE_H if low else max(56.0, min(CABLE_H, (height - rows * CARD_H - bar_h) / rows))
+    h = min(CARD_H, (height - bar_h - rows * cable_space) / rows)
+    total = rows * h + bar_h + rows * cable_space
     y0 = max(0.0, (height - total) / 2)
     spread = columns * w + (columns - 1) * gap
     x0 = (width - spread) / 2
     boxes: dict[str, Box] = {}
-    for row, y in ((top, y0), (bottom, y0 + h + SWITCH_H + 2 * cable_space)):
+    for row, y in ((top, y0), (bottom, y0 + h + bar_h + 2 * cable_space)):
         shift = (spread - (len(row) * w + (len(row) - 1) * gap)) / 2 if row else 0.0
         for i, name in enumerate(row):
             boxes[name] = Box(x0 + shift + i * (w + gap), y, w, h)
     bar_w = min(max(spread * 0.74, 360.0), spread)
-    bar = Box((width - bar_w) / 2, y0 + h + cable_space, bar_w, SWITCH_H)
+    bar = Box((width - bar_w) / 2, y0 + h + cable_space, bar_w, bar_h)
     ports, switch_ports = _switch_anchors(view, boxes, bar, top)
-    return MapLayout(boxes, ports, bar, switch_ports, compact=_compact(boxes))
+    return MapLayout(boxes, ports, bar, switch_ports)
 
 
 def _switch_anchors(
@@ -196,7 +195,7 @@ def _switch_anchors(
         side = "bottom" if node.name in top else "top"
         box = boxes[node.name]
         count = len(node.ports)
-        first = box.cx - (count - 1) * 26.0 - 9.0
+        first = box.cx - (count - 1) * 52.0 if box.w > 200 else box.cx - (count - 1) * 26.0
         for i, port in enumerate(node.ports):
             y = box.y + box.h if side == "bottom" else box.y
             ports[PortRef(node.name, port.number)] = Anchor(first + i * 52.0, y, side)

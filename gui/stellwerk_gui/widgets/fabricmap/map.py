@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QColor,
@@ -24,9 +26,11 @@ from stellwerk_gui.widgets.fabricmap.cable import cable_path, label_box, paint_c
 from stellwerk_gui.widgets.fabricmap.card import NodeCard
 from stellwerk_gui.widgets.fabricmap.layout import Anchor, Box, MapLayout, lay_out
 from stellwerk_gui.widgets.fabricmap.view import CableView, MapView, NodeView
+from stellwerk_gui.widgets.ink import CENTRE, LEFT, RIGHT, write
 
 FRAME_MS = 100  # ten pictures a second are enough for moving dashes
 DASH_SPEED = 0.08  # of one dash period per picture
+LOW_BAR = 60.0
 
 
 class FabricMap(QWidget):
@@ -34,7 +38,7 @@ class FabricMap(QWidget):
 
     node_opened = Signal(str)
     cable_opened = Signal(object)  # CableView
-    cable_hovered = Signal(object)  # CableView | None
+    cable_hovered = Signal(object, QPointF)  # CableView | None, where the mouse is
     background_clicked = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -158,12 +162,12 @@ class FabricMap(QWidget):
         self.setCursor(Qt.CursorShape.PointingHandCursor if cable else Qt.CursorShape.ArrowCursor)
         if cable is not self._hovered:
             self._hovered = cable
-            self.cable_hovered.emit(cable)
+            self.cable_hovered.emit(cable, event.position())
 
     def leaveEvent(self, event: QEvent) -> None:
         if self._hovered is not None:
             self._hovered = None
-            self.cable_hovered.emit(None)
+            self.cable_hovered.emit(None, QPointF())
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         cable = self.cable_at(event.position().x(), event.position().y())
@@ -207,10 +211,26 @@ class FabricMap(QWidget):
             box = label_box(cable, *ends, QFontMetricsF(painter.font()))
             a, b = ends
             # Between narrow cards a label of words would cover both ports: only its sign is left.
-            short = a.side in ("left", "right") and b.side in ("left", "right") and abs(a.x - b.x) < box.width() + 8
-            paint_label(painter, cable, box, sign_only=short)
+            level = a.side in ("left", "right") and b.side in ("left", "right")
+            upright = a.side in ("top", "bottom") and b.side in ("top", "bottom")
+            short = level and abs(a.x - b.x) < box.width() + 8
+            if short or (upright and abs(a.y - b.y) < box.height() + 8):
+                paint_label(painter, cable, box, sign_only=True)
+            else:
+                paint_label(painter, cable, self._clear(box))
         self._paint_centre(painter)
         painter.end()
+
+    def _clear(self, box: QRectF) -> QRectF:
+        """A label moved off the cards and the switch, which would cover it."""
+        solid = [*self.layout_now.nodes.values(), *([self.layout_now.switch] if self.layout_now.switch else [])]
+        for other in (QRectF(b.x, b.y, b.w, b.h) for b in solid):
+            shared = box.intersected(other)
+            if shared.isEmpty():
+                continue
+            up = box.center().y() < other.center().y()
+            box = box.translated(0, -shared.height() - 2 if up else shared.height() + 2)
+        return box
 
     def _paint_switch(self, painter: QPainter) -> None:
         box, switch = self.layout_now.switch, self.view.switch
@@ -225,24 +245,26 @@ class FabricMap(QWidget):
         side_font = theme.font(theme.SECOND_PT)
         painter.setFont(theme.font(theme.TEXT_PT, QFont.Weight.DemiBold))
         painter.setPen(QColor(c.text))
-        name = painter.fontMetrics().elidedText(switch.name, Qt.TextElideMode.ElideRight, int(inner.width() * 0.3))
-        painter.drawText(inner, Qt.AlignmentFlag.AlignCenter, name)
+        third = inner.width() * 0.3
+        write(painter, QRectF(inner.center().x() - third / 2, inner.top(), third, inner.height()), CENTRE, switch.name)
         painter.setFont(side_font)
         painter.setPen(QColor(c.muted))
-        room = int(inner.width() * 0.34)
-        for text, align in ((switch.left, Qt.AlignmentFlag.AlignLeft), (switch.right, Qt.AlignmentFlag.AlignRight)):
-            shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room)
-            painter.drawText(inner, align | Qt.AlignmentFlag.AlignVCenter, shown)
+        if bar.height() < LOW_BAR:  # between ports at both edges there is room for the name alone
+            switch = replace(switch, left="", right="")
+        room = inner.width() * 0.34
+        write(painter, QRectF(inner.left(), inner.top(), room, inner.height()), LEFT, switch.left, may_shorten=True)
+        write(painter, QRectF(inner.right() - room, inner.top(), room, inner.height()), RIGHT, switch.right)
         names = dict(switch.port_names)
         for ref, at in (self.layout_now.switch_ports or {}).items():
-            tab = QRectF(at.x - 26, at.y if at.side == "top" else at.y - 22, 52, 22)
+            high = 22.0 if bar.height() >= LOW_BAR else 17.0
+            tab = QRectF(at.x - 26, at.y if at.side == "top" else at.y - high, 52, high)
             painter.setPen(QPen(QColor(c.line), 1))
             painter.setBrush(QColor(c.raised))
             painter.drawRoundedRect(tab, 4, 4)
             self._paint_light(painter, tab, ref, at.side)
             painter.setPen(QColor(c.muted))
-            text = painter.fontMetrics().elidedText(names.get(ref, ""), Qt.TextElideMode.ElideRight, 48)
-            painter.drawText(tab.adjusted(0, 2, 0, 2) if at.side == "top" else tab, Qt.AlignmentFlag.AlignCenter, text)
+            place = tab.adjusted(2, 3, -2, 0) if at.side == "top" else tab.adjusted(2, 0, -2, -3)
+            write(painter, place, CENTRE, names.get(ref, ""), may_shorten=True)
 
     def _paint_light(self, painter: QPainter, tab: QRectF, ref: PortRef, side: str) -> None:
         """The light of a switch port, so that a port without a name is one all the same."""
@@ -262,7 +284,7 @@ class FabricMap(QWidget):
         middle = QRectF(0, 0, self.width() / t.scale, self.height() / t.scale)
         painter.setFont(theme.font(theme.BIG_PT, QFont.Weight.DemiBold))
         painter.setPen(QColor(t.tokens.text))
-        painter.drawText(middle.translated(0, -14), Qt.AlignmentFlag.AlignCenter, self.view.centre_big)
+        write(painter, middle.translated(0, -14), CENTRE, self.view.centre_big)
         painter.setFont(theme.font(theme.TEXT_PT))
         painter.setPen(QColor(t.tokens.muted))
-        painter.drawText(middle.translated(0, 18), Qt.AlignmentFlag.AlignCenter, self.view.centre_small)
+        write(painter, middle.translated(0, 18), CENTRE, self.view.centre_small)

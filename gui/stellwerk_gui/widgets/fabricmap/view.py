@@ -39,9 +39,11 @@ class NodeView:
     number: int
     state: str = "ready"  # ready | degraded | bad | unreachable | busy
     state_text: str = ""
+    state_icon: bool = True
     subtitle: str = ""
     ports: tuple[PortView, ...] = ()
     gpu_pct: float | None = None
+    cpu_pct: float | None = None  # shown where there is no GPU
     mem_used_gib: float | None = None
     mem_total_gib: float | None = None
     temp_c: float | None = None

@@ -1,0 +1,102 @@
+"""Text that widgets paint by hand.
+
+All of it goes through `write` and `write_lines`, which shorten what has no room and, while somebody listens, tell what
+was drawn where: so a test sees painted text as it sees labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QFontMetricsF, QPainter
+from PySide6.QtWidgets import QWidget
+
+LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+CENTRE = Qt.AlignmentFlag.AlignCenter
+SLACK = 1.0  # rounding of font metrics
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One piece of text as it was painted, in the pixels of its widget."""
+
+    widget: QWidget
+    text: str
+    shown: str
+    box: QRectF
+    may_shorten: bool
+    cut: bool = False  # lines that had no room
+
+    @property
+    def shortened(self) -> bool:
+        return self.shown != self.text
+
+
+_listeners: list[list[Written]] = []
+
+
+@contextmanager
+def listening() -> Iterator[list[Written]]:
+    """Everything that is painted inside the `with`."""
+    heard: list[Written] = []
+    _listeners.append(heard)
+    try:
+        yield heard
+    finally:
+        _listeners.remove(heard)
+
+
+def write(
+    painter: QPainter,
+    box: QRectF,
+    align: Qt.AlignmentFlag,
+    text: str,
+    *,
+    may_shorten: bool = False,
+    mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+) -> float:
+    """One line; returns its width. `may_shorten`: where it has no room, its whole text is found elsewhere."""
+    metrics = QFontMetricsF(painter.font())
+    shown = text
+    if metrics.horizontalAdvance(text) > box.width() + SLACK:
+        shown = metrics.elidedText(text, mode, box.width() + SLACK)
+    painter.drawText(box, align, shown)
+    width = metrics.horizontalAdvance(shown)
+    if _listeners and text:
+        _tell(painter, text, shown, _aligned(box, align, width, metrics.height()), may_shorten)
+    return width
+
+
+def write_lines(painter: QPainter, box: QRectF, text: str, most: int = 2) -> float:
+    """At most `most` lines, wrapped between words; returns their height."""
+    flags = Qt.AlignmentFlag.AlignLeft | Qt.TextFlag.TextWordWrap
+    needed = painter.boundingRect(QRectF(box.left(), box.top(), box.width(), 10_000), flags, text)
+    painter.drawText(box, flags, text)
+    if _listeners and text:
+        cut = needed.height() > min(box.height(), most * QFontMetricsF(painter.font()).lineSpacing()) + SLACK
+        _tell(painter, text, text, needed, False, cut)
+    return needed.height()
+
+
+def _aligned(box: QRectF, align: Qt.AlignmentFlag, width: float, height: float) -> QRectF:
+    x, y = box.left(), box.top()
+    if align & Qt.AlignmentFlag.AlignRight:
+        x = box.right() - width
+    elif align & Qt.AlignmentFlag.AlignHCenter:
+        x = box.center().x() - width / 2
+    if align & Qt.AlignmentFlag.AlignVCenter:
+        y = box.center().y() - height / 2
+    return QRectF(x, y, width, height)
+
+
+def _tell(painter: QPainter, text: str, shown: str, box: QRectF, may_shorten: bool, cut: bool = False) -> None:
+    widget = painter.device()
+    if not isinstance(widget, QWidget):
+        return  # a pixmap that is kept, as for the axes of a graph
+    place = painter.worldTransform().mapRect(box)
+    for heard in _listeners:
+        heard.append(Written(widget, text, shown, place, may_shorten, cut))
