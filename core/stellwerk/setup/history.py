@@ -41,7 +41,7 @@ class Kept:
 def save(folder: Path, proof: Verification) -> Path:
     """Keep a proof; the oldest beyond `KEEP` go."""
     path = folder / f"{_safe(proof.run_id)}.json"
-    write_atomic(path, json.dumps({"format": FORMAT, "verification": to_wire(proof)}, indent=1).encode())
+    write_atomic(path, json.dumps({"format": FORMAT, "verification": to_wire(proof, texts=True)}, indent=1).encode())
     for old in sorted(folder.glob("*.json"))[:-KEEP]:
         old.unlink()
     return path

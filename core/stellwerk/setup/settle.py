@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 from stellwerk.model.errors import ConnectionFailed, DeadlineExceeded, StellwerkError
@@ -28,7 +29,7 @@ async def settle_node(
         async with asyncio.timeout(contact_s):
             while True:
                 try:
-                    status = await _tell(channel, plan_id, verdict, why)
+                    status = _own_words(await _tell(channel, plan_id, verdict, why), why)
                 except (ConnectionFailed, DeadlineExceeded) as error:
                     on_event(ApplyEvent(channel.name, "waiting", bare(error)))
                     await _ready_or_pause(channel, contact_s)
@@ -44,6 +45,11 @@ async def settle_node(
         )
     except StellwerkError as error:
         return NodeOutcome(channel.name, "unknown", bare(error))
+
+
+def _own_words(status: GuardStatus, why: str) -> GuardStatus:
+    """What we told the node and it says back: kept as the `Text` that it was here."""
+    return replace(status, why=why) if status.why == why else status
 
 
 async def _ready_or_pause(channel: Channel, contact_s: float) -> None:
