@@ -121,11 +121,11 @@ class RawWay:
 
 
 WORDS = {
-    "no-link-local": "it has no IPv6 link-local address",
-    "no-ipv4": "it has no IPv4 address",
-    "down": "it is down",
-    "no-carrier": "it has no carrier",
-    "needs-sudo": "raw frames need the sudo password",
+    "no-link-local": say("it has no IPv6 link-local address"),
+    "no-ipv4": say("it has no IPv4 address"),
+    "down": say("it is down"),
+    "no-carrier": say("it has no carrier"),
+    "needs-sudo": say("raw frames need the sudo password"),
 }
 
 
@@ -155,7 +155,7 @@ def judge_state(device: NetDevice, heard: bool, problems: Mapping[str, str | Non
     why = joined(words, "; ")
     if not raw.usable:
         return HearState(device.name, "needs-sudo", joined([part for part in (why, raw.why) if part], "; "))
-    return HearState(device.name, "failed", why or "nothing could be sent")
+    return HearState(device.name, "failed", why or say("nothing could be sent"))
 
 
 class Hearing:

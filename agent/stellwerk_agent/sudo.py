@@ -78,9 +78,9 @@ class Sudo:
     async def state(self) -> facts.Sudo:
         """How root can be had, asked anew."""
         if os.geteuid() == 0 and self._options.root == Path("/"):
-            return facts.Sudo("root", "logged in as root")
+            return facts.Sudo("root", say("logged in as root"))
         if shutil.which("sudo") is None:
-            return facts.Sudo("none", "there is no sudo command on this machine")
+            return facts.Sudo("none", say("there is no sudo command on this machine"))
         done = await self._run(("sudo", "-k", "-n", "true"), self._environment(), None, _SUDO_S)
         found = judge_sudo(done, unlocked=self._password is not None)
         if found.state == "password" and self._refused is not None and time.monotonic() < self._refused_until:
@@ -104,7 +104,7 @@ class Sudo:
             raise self._failure(done)
         self.forget()
         self._password = secret
-        return facts.Sudo("password", "the password is known until the wizard ends", unlocked=True)
+        return facts.Sudo("password", say("the password is known until the wizard ends"), unlocked=True)
 
     def forget(self) -> None:
         """Remove the password from memory."""
@@ -167,7 +167,7 @@ class Sudo:
         if os.geteuid() == 0 and self._options.root == Path("/"):
             yield (), self._environment()
         elif shutil.which("sudo") is None:
-            raise SudoFailed("there is no sudo command on this machine", remedy=_ADMINISTRATOR)
+            raise SudoFailed(say("there is no sudo command on this machine"), remedy=_ADMINISTRATOR)
         elif self._password is None:
             yield ("sudo", "-n", "--"), self._environment()
         else:
@@ -272,7 +272,7 @@ def judge_sudo(done: RootResult, *, unlocked: bool) -> facts.Sudo:
         return facts.Sudo("none", said)
     if any(mark in said for mark in _NEEDS_PASSWORD):
         return facts.Sudo("password", unlocked=unlocked)
-    return facts.Sudo("unknown", said[-400:] or f"sudo ended with {done.rc}")
+    return facts.Sudo("unknown", said[-400:] or say("sudo ended with {code}", code=done.rc))
 
 
 def _wipe(secret: bytearray) -> None:

@@ -18,6 +18,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from stellwerk.model.errors import StellwerkError
+from stellwerk.model.text import say
 from stellwerk.setup.store import ClusterStore
 from stellwerk_gui import theme
 from stellwerk_gui.app import Application
@@ -110,7 +111,11 @@ class Album:
         w = self.window
         self.shot("start")
         w.shell.show_error(
-            StellwerkError("the file plan.json could not be saved", why="the disk is full", remedy="Free some space")
+            StellwerkError(
+                say("{path} could not be saved on this computer", path="plan.json"),
+                why="the disk is full",
+                remedy="Free some space and try again; the file from before is unchanged",
+            )
         )
         self.shot("error")
         w.shell.error_box.hide()
@@ -183,7 +188,7 @@ class Album:
         shell = self.window.shell
         question = HostKeyQuestion(node.name, node.host, node.port, key)
         alarm = HostKeyAlarm(node.name, node.host, node.port, key, (key,))
-        why = PasswordQuestion(node.name, node.user, node.host, 2, "The password was not accepted")
+        why = PasswordQuestion(node.name, node.user, node.host, 2, "the last answer was not accepted")
         for name, dialog in (
             ("dialog-host-key", HostKeyDialog(shell, question)),
             ("dialog-changed-key", ChangedKeyDialog(shell, alarm)),

@@ -32,7 +32,7 @@ _ANSWER_S = 45.0
 _ROOT_S = 120.0  # going back from a journal may have to wait for the network service
 _SETTLED = (*FINAL_STATES, GuardState.HOLDING, GuardState.IDLE)
 
-_GONE = (
+_GONE = say(
     "the guard on this machine was killed while it held a change; the change is taken back when root is available "
     "again, at the next boot at the latest"
 )

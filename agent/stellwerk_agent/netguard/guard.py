@@ -213,7 +213,7 @@ class Door:
         if op == "renew":
             board.renew()
         elif op == "revert":
-            board.wish("revert", why or "asked to go back")
+            board.wish("revert", why or say("asked to go back"))
         elif op == "confirm":
             if status.state not in (GuardState.HOLDING, GuardState.CONFIRMED):
                 return {"error": f"cannot be confirmed while {status.state.value}"}

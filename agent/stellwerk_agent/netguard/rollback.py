@@ -10,7 +10,7 @@ from stellwerk import wire
 from stellwerk.model.errors import StellwerkError
 from stellwerk.model.guard import FINAL_STATES, GuardState, GuardStatus
 from stellwerk.model.plan import CommandChange, FirewallChange
-from stellwerk.model.text import joined, say
+from stellwerk.model.text import joined, say, whole
 from stellwerk_agent.netguard import backup, bootunit, files, inside, live, verbs
 from stellwerk_agent.netguard.backup import Backup
 from stellwerk_agent.netguard.board import Board
@@ -28,7 +28,7 @@ class Rollback:
 
     def __init__(self, transaction: Transaction, why: str, *, booting: bool = False) -> None:
         self.transaction = transaction
-        self.why = why
+        self.why: str = whole(why)
         self.booting = booting
         self.problems: list[str] = []
         self.notes: list[str] = []

@@ -12,6 +12,7 @@ from dataclasses import replace
 from stellwerk import wire
 from stellwerk.model.errors import ApplyFailed, Busy, StellwerkError
 from stellwerk.model.guard import GuardState, GuardStatus
+from stellwerk.model.text import say
 from stellwerk_agent.netguard import guard
 from stellwerk_agent.netguard.journal import Journal, state_of
 from stellwerk_agent.netguard.layout import Layout, now_s
@@ -34,7 +35,7 @@ def start(machine: Machine, request: Request, guard_argv: tuple[str, ...]) -> Gu
     layout.plan(request.plan_id)
     try:
         with guard.locked(layout, wait_s=0.5):
-            recover(machine, why="the guard was killed before the change was confirmed")
+            recover(machine, why=say("the guard was killed before the change was confirmed"))
             known = status_of(layout, request.plan_id)
             if known.state is GuardState.CONFIRMED:
                 return known
@@ -122,7 +123,7 @@ def status(machine: Machine) -> GuardStatus:
     """How things stand. A change whose guard is gone is taken back first."""
     try:
         with guard.locked(machine.layout, wait_s=0.5):
-            recover(machine, why="the guard was killed before the change was confirmed", retry_failed=False)
+            recover(machine, why=say("the guard was killed before the change was confirmed"), retry_failed=False)
             return republish(machine.layout)
     except Busy:
         return last_status(machine.layout)
@@ -131,21 +132,21 @@ def status(machine: Machine) -> GuardStatus:
 def revert_now(machine: Machine) -> GuardStatus:
     """Take back everything unfinished, what failed before included."""
     with guard.locked(machine.layout, wait_s=5.0):
-        recover(machine, why="asked to go back")
+        recover(machine, why=say("asked to go back"))
         return republish(machine.layout)
 
 
 def boot_restore(machine: Machine) -> GuardStatus:
     """What the boot unit does: put unconfirmed files back before anything reads them."""
     with guard.locked(machine.layout, wait_s=5.0):
-        recover(machine, why="reverted at boot: unconfirmed", booting=True)
+        recover(machine, why=say("reverted at boot: unconfirmed"), booting=True)
         return republish(machine.layout)
 
 
 def remove_all(machine: Machine) -> None:
     """Un-pairing: remove what root keeps for the agent. Raises `Busy` while a change is held."""
     with guard.locked(machine.layout, wait_s=0.5):
-        recover(machine, why="the guard was killed before the change was confirmed")
+        recover(machine, why=say("the guard was killed before the change was confirmed"))
         left = last_status(machine.layout)
         if left.state is GuardState.FAILED:
             raise ApplyFailed("an earlier change could not be taken back, its copies are kept", why=left.why)

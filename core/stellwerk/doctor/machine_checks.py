@@ -10,7 +10,7 @@ from collections.abc import Callable
 from stellwerk.doctor.case import Case, NotKnown, finding
 from stellwerk.fabric.members import Member
 from stellwerk.model.finding import Finding, Severity
-from stellwerk.model.text import say, words
+from stellwerk.model.text import say, whole, words
 from stellwerk.model.units import gibibytes_from_kb
 
 CLOCK_WARN_S = 10.0
@@ -406,7 +406,8 @@ def no_ports(case: Case) -> list[Finding]:
             say("{member} has no port for a fabric", member=member.name),
             node=member.name,
             evidence=[
-                say("{netdev}: {why}", netdev=entry.netdev, why=entry.why) for entry in member.node_ports.excluded
+                say("{netdev}: {why}", netdev=entry.netdev, why=whole(entry.why))
+                for entry in member.node_ports.excluded
             ],
             meaning=say("It has {note}.", note=member.node_ports.note or say("no port")),
             remedy=("Leave it out of the fabric; it can still be watched.",),

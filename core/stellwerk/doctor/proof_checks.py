@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stellwerk.doctor.case import Case, NotKnown, finding
 from stellwerk.model.finding import Check, Finding, Severity, Verdict
-from stellwerk.model.text import Text, say
+from stellwerk.model.text import Text, say, whole
 
 _SEVERITY = {Verdict.FAIL: Severity.BAD, Verdict.DEGRADED: Severity.WARN}
 _CODES = {
@@ -55,9 +55,9 @@ def measured(case: Case) -> list[Finding]:
 def _title(check: Check) -> str:
     place = str(check.subject).split(" -> ")[0]
     place = f"{place[:1].upper()}{place[1:]}" if check.port is None else _port_and_half(check)
-    said: str = check.text
+    said: str = whole(check.text)
     if check.pass_mark and check.value is not None:
-        said = say("{value} of {mark} {unit}", value=check.text, mark=f"{check.pass_mark:g}", unit=check.unit)
+        said = say("{value} of {mark} {unit}", value=said, mark=f"{check.pass_mark:g}", unit=check.unit)
     titles = {
         "bandwidth": say("{place} carries {said}", place=place, said=said),
         "bandwidth-port": say("{place} carry together {said}", place=place, said=said),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from stellwerk.fabric.members import Member
 from stellwerk.model.fabric import Cable, Cabling, Heard, HearReport, HearState, PortRef, SwitchLink
-from stellwerk.model.text import say
+from stellwerk.model.text import say, whole
 
 _UNHEARD = {
     "needs-sudo": say("it cannot be heard without the sudo password"),
@@ -220,5 +220,7 @@ def _why_unheard(told: Sequence[HearState]) -> str:
     for state in told:
         if state.state in _UNHEARD:
             text = _UNHEARD[state.state]
-            return say("{text}: {why}", text=text, why=state.why) if state.state == "failed" and state.why else text
+            return (
+                say("{text}: {why}", text=text, why=whole(state.why)) if state.state == "failed" and state.why else text
+            )
     return say("the machine has not been asked")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stellwerk.model.text import paragraph
+from stellwerk.model.text import paragraph, whole
 
 
 class StellwerkError(Exception):
@@ -11,10 +11,11 @@ class StellwerkError(Exception):
     code = "error"
 
     def __init__(self, what: str, *, node: str | None = None, why: str = "", remedy: str = "") -> None:
-        self.what = what
+        # Mostly literal texts; as `Text`s they can be part of another sentence without losing their translation.
+        self.what: str = whole(what)
         self.node = node
-        self.why = why
-        self.remedy = remedy
+        self.why: str = whole(why) if why else ""
+        self.remedy: str = whole(remedy) if remedy else ""
         super().__init__(what)
 
     def __str__(self) -> str:

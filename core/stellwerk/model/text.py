@@ -58,6 +58,11 @@ def say(template: str, /, **args: object) -> Text:
     return Text(template, {name: _plain(value) for name, value in args.items()})
 
 
+def whole(text: str) -> Text:
+    """A string that may be a literal text of ours, as a `Text` without arguments: it is looked up as a whole."""
+    return text if isinstance(text, Text) else Text(text.replace("{", "{{").replace("}", "}}"), {})
+
+
 def joined(items: Iterable[object], between: str = ", ") -> str:
     """Texts one after the other; `between` is punctuation and the same in every language."""
     listed = [_plain(item) for item in items]

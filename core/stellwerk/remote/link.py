@@ -22,7 +22,7 @@ from stellwerk.model.errors import (
 )
 from stellwerk.model.guard import Hello
 from stellwerk.model.sample import Sample
-from stellwerk.model.text import say
+from stellwerk.model.text import say, whole
 from stellwerk.remote.artefact import Artefact
 from stellwerk.remote.failures import cleaned, lost
 from stellwerk.remote.install import install_agent
@@ -335,7 +335,9 @@ class NodeLink:
         return ConnectionFailed(
             "there is no connection",
             node=self.name,
-            why=say("{state}: {reason}", state=self.state.word, reason=self.reason) if self.reason else self.state.word,
+            why=say("{state}: {reason}", state=self.state.word, reason=whole(self.reason))
+            if self.reason
+            else self.state.word,
             remedy="Wait until it is connected again, or pair the machine",
         )
 

@@ -14,7 +14,7 @@ from typing import Any
 from stellwerk.model.errors import ApplyFailed, ConnectionFailed, DeadlineExceeded, StellwerkError
 from stellwerk.model.guard import FINAL_STATES, GuardState, GuardStatus, PingResult
 from stellwerk.model.plan import NodePlan, Plan
-from stellwerk.model.text import say
+from stellwerk.model.text import say, whole
 from stellwerk.setup.journal import Journal
 from stellwerk.setup.outcome import (
     CONTACT_S,
@@ -133,12 +133,12 @@ class Apply:
             self._on_event(ApplyEvent(node.node, "waiting", str(error)))
             status = await self._await_start(node, error)
         except StellwerkError as error:
-            return say("{node}: {why}", node=node.node, why=bare(error))
+            return _of(node.node, bare(error))
         self._show(node.node, status)
         if status.state is GuardState.HOLDING and status.plan_id == self.plan.plan_id:
             self._holding.add(node.node)
             return ""
-        return say("{node}: {why}", node=node.node, why=status.why or say("the change did not take hold"))
+        return _of(node.node, status.why or "the change did not take hold")
 
     async def _await_start(self, node: NodePlan, error: StellwerkError) -> GuardStatus:
         """The connection went while the node was at work: see what it made of it."""
@@ -201,7 +201,7 @@ class Apply:
                 return say("{node} went back by itself", node=gone[0])
             if waiting and asyncio.get_running_loop().time() > deadline:
                 node, netdev, peer = min(waiting)
-                why = last[node, netdev, peer]
+                why = whole(last[node, netdev, peer])
                 return say(
                     "{node} cannot reach {peer} over {netdev}: {why}", node=node, peer=peer, netdev=netdev, why=why
                 )
@@ -261,6 +261,10 @@ class Apply:
     def _show(self, node: str, status: GuardStatus) -> None:
         text = status.step or status.why
         self._on_event(ApplyEvent(node, status.state.value, text, status.lease_left_s))
+
+
+def _of(node: str, why: str) -> str:
+    return say("{node}: {why}", node=node, why=whole(why))
 
 
 async def _finish(work: Any) -> ApplyOutcome:

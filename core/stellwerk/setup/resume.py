@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from stellwerk.model.errors import StellwerkError
 from stellwerk.model.guard import GuardStatus
 from stellwerk.model.plan import NodePlan, Plan
-from stellwerk.model.text import joined, say
+from stellwerk.model.text import joined, say, whole
 from stellwerk.setup.journal import Journal
 from stellwerk.setup.outcome import (
     CONTACT_S,
@@ -60,7 +60,7 @@ class Resume:
             outcomes = await self._bring_forward(outcomes)
         if verdict == "confirm" and any(o.configuration == "old" for o in outcomes.values()):
             old = [o for o in outcomes.values() if o.configuration == "old"]
-            reasons = joined([say("{node}: {why}", node=o.node, why=o.why) for o in old], "; ")
+            reasons = joined([say("{node}: {why}", node=o.node, why=whole(o.why)) for o in old], "; ")
             verdict, why = "revert", say("not every machine could take the new network ({reasons})", reasons=reasons)
             self.journal.write("decision", self.plan.plan_id, verdict=verdict, why=why)
             outcomes = await self._settle_all(verdict, why)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from stellwerk.model.errors import SudoFailed
 from stellwerk.model.facts import Sudo
 from stellwerk.model.plan import Plan
-from stellwerk.model.text import joined, say
+from stellwerk.model.text import joined, say, whole
 from stellwerk.setup.outcome import Channel
 
 ASK_DEADLINE_S = 70.0
@@ -32,7 +32,7 @@ async def require_root_on(names: Iterable[str], channels: Mapping[str, Channel])
     lacking = {n: s for n, s in zip(wanted, states, strict=True) if s.state not in _AT_HAND and not s.unlocked}
     if not lacking:
         return
-    reasons = [say("{node}: {why}", node=name, why=_why(state)) for name, state in lacking.items()]
+    reasons = [say("{node}: {why}", node=name, why=whole(_why(state))) for name, state in lacking.items()]
     locked = any(state.state == "password" for state in lacking.values())
     raise SudoFailed(
         say(

@@ -8,7 +8,7 @@ from typing import Any
 
 from stellwerk.model.errors import ConnectionFailed, DeadlineExceeded, StellwerkError
 from stellwerk.model.guard import GuardState, GuardStatus
-from stellwerk.model.text import say
+from stellwerk.model.text import say, whole
 from stellwerk.setup.outcome import (
     POLL_S,
     START_DEADLINE_S,
@@ -69,7 +69,7 @@ async def _tell(channel: Channel, plan_id: str, verdict: str, why: str) -> Guard
     if _takes_back(status, plan_id):
         return await _taken_back(channel, plan_id, status)
     if status.plan_id != plan_id:
-        return GuardStatus(GuardState.IDLE, plan_id, why="the change never reached it")
+        return GuardStatus(GuardState.IDLE, plan_id, why=say("the change never reached it"))
     if verdict == "confirm" and status.state is GuardState.HOLDING:
         return await _guard(channel, "net.guard.confirm", {"plan_id": plan_id})
     if verdict == "revert" and status.state in (GuardState.HOLDING, GuardState.APPLYING, GuardState.PREPARING):
@@ -91,7 +91,9 @@ async def _take_back(channel: Channel, plan_id: str) -> GuardStatus:
     if status.plan_id == plan_id:
         return status
     if status.state is GuardState.REVERTED:
-        return GuardStatus(GuardState.CONFIRMED, plan_id, why=say("it cannot be taken back: {why}", why=status.why))
+        return GuardStatus(
+            GuardState.CONFIRMED, plan_id, why=say("it cannot be taken back: {why}", why=whole(status.why))
+        )
     return await _taken_back(channel, plan_id, status)
 
 
@@ -100,7 +102,7 @@ async def _taken_back(channel: Channel, plan_id: str, status: GuardStatus) -> Gu
     if status.state is GuardState.HOLDING:
         status = await _guard(channel, "net.guard.confirm", {"plan_id": status.plan_id})
     if status.state is GuardState.CONFIRMED:
-        return GuardStatus(GuardState.REVERTED, plan_id, why="taken back")
+        return GuardStatus(GuardState.REVERTED, plan_id, why=say("taken back"))
     if status.state is GuardState.REVERTED:
         return await _take_back(channel, plan_id)  # it was not confirmed in time
     return status

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from stellwerk.model.fabric import TopologyKind
 from stellwerk.model.finding import Severity
+from stellwerk.model.text import say
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,33 +44,37 @@ class PageSpec:
 
 
 def _find_shut(state: WizardState) -> str:
-    return "" if state.machines else "Add at least one machine"
+    return "" if state.machines else say("Add at least one machine")
 
 
 def _pair_shut(state: WizardState) -> str:
     if state.paired == 0:
-        return "Next opens when a machine is ready"
+        return say("Next opens when a machine is ready")
     missing = state.machines - state.paired
     if missing:
-        return f"{missing} of {state.machines} machines are not ready: pair them or take them off the list"
+        return say(
+            "{missing} of {machines} machines are not ready: pair them or take them off the list",
+            missing=missing,
+            machines=state.machines,
+        )
     return ""
 
 
 def _look_shut(state: WizardState) -> str:
     if not state.looked:
-        return "The machines are still being read"
+        return say("The machines are still being read")
     if state.worst_cable is Severity.BAD:
-        shape = state.chosen_topology or "fabric"
-        return f"Next opens when the cables of the {shape} are right"
+        shape = TopologyKind(state.chosen_topology or TopologyKind.UNKNOWN).word
+        return say("Next opens when the cables of the {shape} are right", shape=shape)
     return ""
 
 
 def _plan_shut(state: WizardState) -> str:
-    return "" if state.plan_ready else "There is no plan yet"
+    return "" if state.plan_ready else say("There is no plan yet")
 
 
 def _apply_shut(state: WizardState) -> str:
-    return "" if state.applied or state.plan_empty else "The plan has not been applied"
+    return "" if state.applied or state.plan_empty else say("The plan has not been applied")
 
 
 def _prove_shut(state: WizardState) -> str:

@@ -36,6 +36,10 @@
    <translation>Protokoll</translation>
   </message>
   <message>
+   <source>Machines may reach each other (SSH)</source>
+   <translation>Maschinen dürfen einander erreichen (SSH)</translation>
+  </message>
+  <message>
    <source>Measure</source>
    <translation>Messen</translation>
   </message>
@@ -66,6 +70,10 @@
   <message>
    <source>Starting {n} simulated Sparks</source>
    <translation>{n} simulierte Sparks starten</translation>
+  </message>
+  <message>
+   <source>Take the newest plan back</source>
+   <translation>Den neuesten Plan zurücknehmen</translation>
   </message>
   <message>
    <source>The agent, what it kept and this cluster's key are removed from the machine. Its network stays as it is.</source>
@@ -163,8 +171,16 @@
    <translation>Jede Maschine sichert sich selbst und kehrt von selbst zurück, wenn sie nicht rechtzeitig bestätigt wird.</translation>
   </message>
   <message>
+   <source>Look at it</source>
+   <translation>Ansehen</translation>
+  </message>
+  <message>
    <source>Looking from machine to machine</source>
    <translation>Prüft von Maschine zu Maschine</translation>
+  </message>
+  <message>
+   <source>Machines may reach each other</source>
+   <translation>Maschinen dürfen einander erreichen</translation>
   </message>
   <message>
    <source>Not every machine has answered.</source>
@@ -185,6 +201,29 @@
   <message>
    <source>Try again</source>
    <translation>Nochmals versuchen</translation>
+  </message>
+ </context>
+ <context>
+  <name>Asking</name>
+  <message>
+   <source>Take it back</source>
+   <translation>Zurücknehmen</translation>
+  </message>
+  <message>
+   <source>Take over</source>
+   <translation>Übernehmen</translation>
+  </message>
+  <message>
+   <source>Take plan {id} back?</source>
+   <translation>Plan {id} zurücknehmen?</translation>
+  </message>
+  <message>
+   <source>Taking over lets this window change the machines. The other one is told so and cannot.</source>
+   <translation>Nach dem Übernehmen ändert dieses Fenster die Maschinen. Das andere erfährt es und kann es nicht mehr.</translation>
+  </message>
+  <message>
+   <source>{names} get back the network that they had before. Nothing else is changed.</source>
+   <translation>{names} bekommen das Netz zurück, das sie vorher hatten. Sonst wird nichts geändert.</translation>
   </message>
  </context>
  <context>
@@ -464,6 +503,10 @@
   <message>
    <source>plan {id} confirmed</source>
    <translation>Plan {id} bestätigt</translation>
+  </message>
+  <message>
+   <source>plan {id} taken back</source>
+   <translation>Plan {id} zurückgenommen</translation>
   </message>
   <message>
    <source>proof finished</source>
@@ -1029,6 +1072,61 @@
   </message>
  </context>
  <context>
+  <name>MeshDialog</name>
+  <message>
+   <source>Close</source>
+   <translation>Schließen</translation>
+  </message>
+  <message>
+   <source>In ~/.ssh of every machine there will be</source>
+   <translation>In ~/.ssh jeder Maschine liegt danach</translation>
+  </message>
+  <message>
+   <source>It is taken out again here, and when a machine is un-paired.</source>
+   <translation>Es wird hier wieder entfernt, und wenn eine Maschine entkoppelt wird.</translation>
+  </message>
+  <message>
+   <source>It was taken out of all machines.</source>
+   <translation>Es wurde von allen Maschinen entfernt.</translation>
+  </message>
+  <message>
+   <source>Machines may reach each other</source>
+   <translation>Maschinen dürfen einander erreichen</translation>
+  </message>
+  <message>
+   <source>Set it up</source>
+   <translation>Einrichten</translation>
+  </message>
+  <message>
+   <source>Take it out</source>
+   <translation>Entfernen</translation>
+  </message>
+  <message>
+   <source>Try every pair</source>
+   <translation>Jedes Paar prüfen</translation>
+  </message>
+  <message>
+   <source>Working on all machines</source>
+   <translation>Alle Maschinen werden bearbeitet</translation>
+  </message>
+  <message>
+   <source>a key of its own that never leaves it, the others' host keys, one alias each</source>
+   <translation>ein eigener Schlüssel, der sie nie verlässt, die Host-Schlüssel der anderen, je ein Alias</translation>
+  </message>
+  <message>
+   <source>one Include line at the top, marked</source>
+   <translation>eine markierte Include-Zeile am Anfang</translation>
+  </message>
+  <message>
+   <source>the public keys of the others, marked</source>
+   <translation>die öffentlichen Schlüssel der anderen, markiert</translation>
+  </message>
+  <message>
+   <source>{n} of {all} pairs work</source>
+   <translation>{n} von {all} Paaren funktionieren</translation>
+  </message>
+ </context>
+ <context>
   <name>MonitorPage</name>
   <message>
    <source>1 sample/s</source>
@@ -1529,6 +1627,10 @@
    <translation>Läuft</translation>
   </message>
   <message>
+   <source>SSH between machines</source>
+   <translation>SSH zwischen Maschinen</translation>
+  </message>
+  <message>
    <source>Stop</source>
    <translation>Anhalten</translation>
   </message>
@@ -1718,6 +1820,10 @@
  <context>
   <name>SetupPage</name>
   <message>
+   <source>1 machine</source>
+   <translation>1 Maschine</translation>
+  </message>
+  <message>
    <source>Apply</source>
    <translation>Anwenden</translation>
   </message>
@@ -1768,6 +1874,18 @@
   <message>
    <source>Start over</source>
    <translation>Von vorn</translation>
+  </message>
+  <message>
+   <source>Undo</source>
+   <translation>Rückgängig</translation>
+  </message>
+  <message>
+   <source>Undo plan {id}</source>
+   <translation>Plan {id} zurücknehmen</translation>
+  </message>
+  <message>
+   <source>{n} machines</source>
+   <translation>{n} Maschinen</translation>
   </message>
  </context>
  <context>
@@ -2095,6 +2213,10 @@
   <message>
    <source>Add a machine</source>
    <translation>Eine Maschine hinzufügen</translation>
+  </message>
+  <message>
+   <source>Add at least one machine</source>
+   <translation>Mindestens eine Maschine hinzufügen</translation>
   </message>
   <message>
    <source>Add the interface, such as {host}%eth0</source>
@@ -2665,6 +2787,14 @@
    <translation>Nachbarn erreichen sich; Maschinen auf gegenüberliegenden Seiten nicht.</translation>
   </message>
   <message>
+   <source>Next opens when a machine is ready</source>
+   <translation>„Weiter“ öffnet sich, sobald eine Maschine bereit ist</translation>
+  </message>
+  <message>
+   <source>Next opens when the cables of the {shape} are right</source>
+   <translation>„Weiter“ öffnet sich, sobald die Kabel stimmen ({shape})</translation>
+  </message>
+  <message>
    <source>No key and no password was accepted</source>
    <translation>Kein Schlüssel und kein Passwort wurde angenommen</translation>
   </message>
@@ -3073,12 +3203,20 @@
    <translation>Die Maschine sagte: {said}</translation>
   </message>
   <message>
+   <source>The machines are still being read</source>
+   <translation>Die Maschinen werden noch gelesen</translation>
+  </message>
+  <message>
    <source>The network says: {said}</source>
    <translation>Das Netz sagt: {said}</translation>
   </message>
   <message>
    <source>The old file was left as it was</source>
    <translation>Die alte Datei blieb, wie sie war</translation>
+  </message>
+  <message>
+   <source>The plan has not been applied</source>
+   <translation>Der Plan wurde nicht angewandt</translation>
   </message>
   <message>
    <source>The plugs in {port} and {other} are in each other's place.</source>
@@ -3103,6 +3241,10 @@
   <message>
    <source>There is a cable in {ports}, but nothing at its other end answers: look where it goes.</source>
    <translation>In {ports} steckt ein Kabel, aber am anderen Ende antwortet nichts: nachsehen, wohin es führt.</translation>
+  </message>
+  <message>
+   <source>There is no plan yet</source>
+   <translation>Es gibt noch keinen Plan</translation>
   </message>
   <message>
    <source>This half is limited by it; the other one is not.</source>
@@ -3769,8 +3911,20 @@
    <translation>Signal ist da, aber niemand war zu hören</translation>
   </message>
   <message>
+   <source>it has no IPv4 address</source>
+   <translation>sie hat keine IPv4-Adresse</translation>
+  </message>
+  <message>
+   <source>it has no IPv6 link-local address</source>
+   <translation>sie hat keine IPv6-Link-Local-Adresse</translation>
+  </message>
+  <message>
    <source>it has no address</source>
    <translation>sie hat keine Adresse</translation>
+  </message>
+  <message>
+   <source>it has no carrier</source>
+   <translation>sie hat kein Signal</translation>
   </message>
   <message>
    <source>it has several addresses: {addresses}</source>
@@ -3807,6 +3961,10 @@
   <message>
    <source>it is a virtual function</source>
    <translation>sie ist eine virtuelle Funktion</translation>
+  </message>
+  <message>
+   <source>it is down</source>
+   <translation>sie ist unten</translation>
   </message>
   <message>
    <source>it is empty, too long, or has a line break in it</source>
@@ -3995,6 +4153,10 @@
   <message>
    <source>log in as a user who may run sudo, or have an administrator add this one to the group sudo</source>
    <translation>als ein Benutzer anmelden, der sudo darf, oder ihn von einem Administrator in die Gruppe sudo aufnehmen lassen</translation>
+  </message>
+  <message>
+   <source>logged in as root</source>
+   <translation>als root angemeldet</translation>
   </message>
   <message>
    <source>logging in</source>
@@ -4341,6 +4503,10 @@
    <translation>nichts lässt sich schreiben: SFTP sagt es, Programme dürfen in keine Datei schreiben</translation>
   </message>
   <message>
+   <source>nothing could be sent</source>
+   <translation>nichts ließ sich senden</translation>
+  </message>
+  <message>
    <source>nothing else is in it</source>
    <translation>sonst steht nichts darin</translation>
   </message>
@@ -4487,6 +4653,10 @@
   <message>
    <source>rate_hz is a number above 0</source>
    <translation>rate_hz ist eine Zahl über 0</translation>
+  </message>
+  <message>
+   <source>raw frames need the sudo password</source>
+   <translation>Raw-Frames brauchen das Sudo-Passwort</translation>
   </message>
   <message>
    <source>reached</source>
@@ -4729,6 +4899,10 @@
    <translation>sudo nahm es nicht an; nichts wurde geändert</translation>
   </message>
   <message>
+   <source>sudo ended with {code}</source>
+   <translation>sudo endete mit {code}</translation>
+  </message>
+  <message>
    <source>sudo hostnamectl set-hostname NAME</source>
    <translation>sudo hostnamectl set-hostname NAME</translation>
   </message>
@@ -4929,10 +5103,6 @@
    <translation>die Änderung wurde nicht wirksam</translation>
   </message>
   <message>
-   <source>the change did not take hold</source>
-   <translation>die Änderung griff nicht</translation>
-  </message>
-  <message>
    <source>the change never reached it</source>
    <translation>die Änderung erreichte sie nie</translation>
   </message>
@@ -5031,6 +5201,10 @@
   <message>
    <source>the guard on this machine objects</source>
    <translation>der Wächter auf dieser Maschine widerspricht</translation>
+  </message>
+  <message>
+   <source>the guard on this machine was killed while it held a change; the change is taken back when root is available again, at the next boot at the latest</source>
+   <translation>der Wächter auf dieser Maschine wurde beendet, während er eine Änderung hielt; sie wird zurückgenommen, sobald root wieder zu haben ist, spätestens beim nächsten Start</translation>
   </message>
   <message>
    <source>the guard was killed before the change was confirmed</source>
@@ -5175,6 +5349,10 @@
   <message>
    <source>the other machines do not answer</source>
    <translation>die anderen Maschinen antworten nicht</translation>
+  </message>
+  <message>
+   <source>the password is known until the wizard ends</source>
+   <translation>das Passwort ist bekannt, bis der Assistent endet</translation>
   </message>
   <message>
    <source>the plan changes {twice} twice</source>
@@ -5751,6 +5929,10 @@
   <message>
    <source>{method} was cancelled</source>
    <translation>{method} wurde abgebrochen</translation>
+  </message>
+  <message>
+   <source>{missing} of {machines} machines are not ready: pair them or take them off the list</source>
+   <translation>{missing} von {machines} Maschinen sind nicht bereit: sie koppeln oder von der Liste nehmen</translation>
   </message>
   <message>
    <source>{names} have the same {what}</source>
@@ -6413,6 +6595,13 @@
   <message>
    <source>Ring of {n}</source>
    <translation>Ring aus {n}</translation>
+  </message>
+ </context>
+ <context>
+  <name>mesh</name>
+  <message>
+   <source>Each machine may then log in to the others by SSH: mpirun and the NCCL tests need that.</source>
+   <translation>Jede Maschine darf sich dann per SSH bei den anderen anmelden: mpirun und die NCCL-Tests brauchen das.</translation>
   </message>
  </context>
  <context>
