@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QAbstractButton, QFrame
 from stellwerk_gui import theme
 from stellwerk_gui.icons import paint_icon
 from stellwerk_gui.widgets.controls import Icon, hbox, label, plain_tip, vbox
+from stellwerk_gui.widgets.pressing import EnterPresses
 
 LEAST_SHARE = 0.8  # of the small type: below that a word is no longer easy to read
 
@@ -25,7 +26,7 @@ class PageEntry:
     bottom: bool = False
 
 
-class RailItem(QAbstractButton):
+class RailItem(EnterPresses, QAbstractButton):
     """Icon over a short word; an accent bar marks the page in front, a dot says that something waits there."""
 
     def __init__(self, entry: PageEntry, key_hint: str) -> None:

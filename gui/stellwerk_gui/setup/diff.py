@@ -23,6 +23,7 @@ from stellwerk_gui.widgets.controls import (
     sentence,
     vbox,
 )
+from stellwerk_gui.widgets.pressing import EnterPresses
 
 MAX_WORDS = 12  # changes in words below the diff; the rest is counted
 MARGIN_PX = 46  # line number and mark, left of the text
@@ -95,7 +96,7 @@ class DiffPane(QFrame):
         self._column.addLayout(rows)
 
 
-class FileRow(QAbstractButton):
+class FileRow(EnterPresses, QAbstractButton):
     """One file: its path, and how many lines come and go."""
 
     def __init__(self, change: FileChange, new: str, gone: str) -> None:

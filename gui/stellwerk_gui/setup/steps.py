@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QFrame
 from stellwerk_gui import theme
 from stellwerk_gui.icons import paint_icon
 from stellwerk_gui.widgets.controls import vbox
+from stellwerk_gui.widgets.pressing import EnterPresses
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class StepView:
     reachable: bool = False
 
 
-class StepItem(QAbstractButton):
+class StepItem(EnterPresses, QAbstractButton):
     """One line of the list."""
 
     def __init__(self, number: int, view: StepView) -> None:

@@ -30,6 +30,7 @@ from stellwerk_gui.icons import paint_icon
 from stellwerk_gui.language import local
 from stellwerk_gui.shell import Page
 from stellwerk_gui.widgets.controls import Button, Icon, clear_layout, frame, hbox, label, vbox
+from stellwerk_gui.widgets.pressing import EnterPresses
 
 CONTENT_W = 936
 
@@ -47,7 +48,7 @@ class RecentEntry:
     seen_at: float
 
 
-class Door(QAbstractButton):
+class Door(EnterPresses, QAbstractButton):
     """A large card with a drawing, a title, a number key and one sentence."""
 
     def __init__(self, title: str, text: str, key: str, drawing: str) -> None:
@@ -65,12 +66,6 @@ class Door(QAbstractButton):
     def minimumSizeHint(self) -> QSize:
         t = theme.current()
         return QSize(t.px(230), t.px(252))
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.click()
-        else:
-            super().keyPressEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         t = theme.current()
@@ -141,7 +136,7 @@ class Door(QAbstractButton):
             )
 
 
-class RecentRow(QAbstractButton):
+class RecentRow(EnterPresses, QAbstractButton):
     """One cluster seen before: Enter opens, Del forgets."""
 
     forget = Signal()
@@ -155,9 +150,7 @@ class RecentRow(QAbstractButton):
         self.setFixedHeight(theme.current().px(48))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.click()
-        elif event.key() == Qt.Key.Key_Delete:
+        if event.key() == Qt.Key.Key_Delete:
             self.forget.emit()
         else:
             super().keyPressEvent(event)

@@ -65,7 +65,7 @@ class TrialPanel(QFrame):
         self.load = QSlider(Qt.Orientation.Horizontal)
         self.load.setRange(0, 180)
         self.load.setAccessibleName(self.tr("Load on this machine's links"))
-        self.load.valueChanged.connect(lambda value: self.load_text.setText(f"{value} Gb/s"))
+        self.load.valueChanged.connect(self._load_chosen)
         self.load.sliderReleased.connect(self._load)
         column.addWidget(self.load)
         column.addWidget(self.load_text)
@@ -99,21 +99,26 @@ class TrialPanel(QFrame):
         if kind is not None:
             self.trial.set_fault(kind.name, self.node.currentText())
 
+    def _load_chosen(self, value: int) -> None:
+        """Keys and clicks beside the handle count at once; what is dragged, when it is let go."""
+        self.load_text.setText(f"{value} Gb/s")
+        if not self.load.isSliderDown():
+            self._load()
+
     def _load(self) -> None:
         self.trial.load(self.node.currentText(), float(self.load.value()))
 
     def _changed(self, state: dict[str, Any]) -> None:
+        self._show_secrets()  # a fault may have changed them
         clear_layout(self._faults)
         faults = state.get("faults", [])
         for fault in faults:
             row = hbox(spacing=8)
             where = fault.get("node") or ""
-            row.addWidget(label(f"{fault['kind']} {where}".strip(), "second"), 1)
-            row.addWidget(
-                Button(
-                    self.tr("Mend"), "small", on_click=partial(self.trial.clear_fault, fault["kind"], fault.get("node"))
-                )
-            )
+            what = f"{fault['kind']} {where}".strip()
+            row.addWidget(label(what, "second"), 1)
+            mend = partial(self.trial.clear_fault, fault["kind"], fault.get("node"))
+            row.addWidget(Button(self.tr("Mend"), "small", on_click=mend, name=f"{self.tr('Mend')} {what}"))
             self._faults.addLayout(row)
         if not faults:
             self._faults.addWidget(label(self.tr("Nothing"), "second-muted"))
