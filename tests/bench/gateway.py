@@ -372,6 +372,37 @@ def table(result: dict[str, object]) -> str:
     return "\n".join(lines)
 
 
+# rival -> what is aimed at: (title, our figure over theirs, at least or at most)
+AIMS: dict[str, list[tuple[str, Callable[[dict[str, object]], float], str, float]]] = {
+    "switchyard": [
+        *[(f"requests/s at {c}", lambda f, c=c: f["rate"][c], "at least", 2.0) for c in CONNECTIONS],  # type: ignore[misc,index]
+        ("added latency p50 at 1", lambda f: f["added_p50_ms"], "at most", 0.6),  # type: ignore[return-value]
+        ("streamed answers/s at 32", lambda f: f["streams"][32], "at least", 30.0),  # type: ignore[index]
+        ("memory", lambda f: f["rss_mb"], "at most", 0.7),  # type: ignore[return-value]
+    ],
+    "litellm": [
+        ("requests/s at 32", lambda f: f["rate"][32], "at least", 50.0),  # type: ignore[index]
+        ("added latency p50 at 1", lambda f: f["added_p50_ms"], "at most", 0.02),  # type: ignore[return-value]
+        ("memory", lambda f: f["rss_mb"], "at most", 0.1),  # type: ignore[return-value]
+    ],
+}
+
+
+def aims(result: dict[str, object]) -> str:
+    """Each aim, with what was reached in this run."""
+    figures = result["figures"]
+    assert isinstance(figures, dict)
+    lines: list[str] = []
+    for rival, wanted in AIMS.items():
+        for title, read, bound, limit in wanted:
+            if rival in figures and "stellwerk" in figures and read(figures[rival]):
+                ratio = read(figures["stellwerk"]) / read(figures[rival])
+                reached = ratio >= limit if bound == "at least" else ratio <= limit
+                words = "reached" if reached else "NOT REACHED"
+                lines.append(f"  {rival:12}{title:28}{bound} {limit:>5g}x {ratio:>9.3f}x  {words}")
+    return "\n".join(["aims (ours over theirs):", *lines]) if lines else ""
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--install", action="store_true", help="make the rivals' environments and stop")
@@ -387,6 +418,7 @@ def main() -> None:
         raise SystemExit("This needs wrk (apt install wrk).")
     result = run(options.seconds, options.rounds, options.only)
     print(table(result))
+    print(aims(result))
     if options.json is not None:
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(result, indent=1))

@@ -265,6 +265,25 @@ async def _run(run: Soak, process: psutil.Process, seconds: float, clients: int,
     }  # fmt: skip
 
 
+def table(summary: dict[str, object]) -> str:
+    """What happened, what it took, and what was left."""
+    seen, samples, rest = summary["seen"], summary["samples"], summary["after_rest"]
+    assert isinstance(seen, dict)
+    assert isinstance(samples, list)
+    assert isinstance(rest, dict)
+    lines = [f"{summary['requests']} requests and disturbances in {summary['seconds']:g} s"]
+    lines += [f"  {what:28}{count:>8}" for what, count in seen.items()]
+    columns = ("at_s", "rss_mb", "fds", "tasks", "connections", "active")
+    lines.append("".join(f"{name:>13}" for name in columns))
+    lines += ["".join(f"{sample[name]:>13}" for name in columns) for sample in samples]
+    lines.append("".join(f"{value:>13}" for value in ("at rest", rest["rss_mb"], rest["fds"], rest["tasks"], 0, 0)))
+    lines.append(
+        f"slots held at rest (running, waiting): {rest['slots']}; memory after the first quarter: "
+        f"{summary['growth_mb']:+.1f} MB; reloads: {summary['reloads']}"
+    )
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=600.0)
@@ -276,10 +295,7 @@ def main() -> None:
     if options.json is not None:
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(summary, indent=1))
-    for name in ("requests", "seen", "reloads", "after_rest", "growth_mb"):
-        print(f"{name:12} {summary[name]}")
-    for sample in summary["samples"]:  # type: ignore[attr-defined]
-        print("             ", sample)
+    print(table(summary))
     problems = summary["problems"]
     assert isinstance(problems, list)
     print("nothing leaked, nothing lost" if not problems else "PROBLEMS:\n" + "\n".join(problems))

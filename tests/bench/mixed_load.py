@@ -1,6 +1,6 @@
 """What a small pool beside a large one is worth: aggregate throughput of a mixed load over the small pool's share.
 
-    python tests/bench/mixed_load.py [--seconds 4] [--json FILE] [--svg FILE]
+    python tests/bench/mixed_load.py [--seconds 4] [--json FILE] [--picture FILE.svg|FILE.png]
 
 Two *simulated* pools: small and fast, large and slow. A closed loop of clients sends easy and hard prompts; the
 embedded classifier holds the share of calls that go to the small pool. The figure is tokens per second of both pools
@@ -12,6 +12,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
+import os
 import time
 from pathlib import Path
 
@@ -116,38 +118,66 @@ async def measure(share: int, seconds: float) -> dict[str, float]:
 
 def svg(points: list[dict[str, float]]) -> str:
     """The curve as a picture: speed-up over the share of calls on the small pool."""
-    width, height, left, bottom = 560, 320, 60, 40
+    width, height, left, right, top, bottom = 640, 380, 60, 30, 56, 56
     base = points[0]["tokens_per_s"]
-    most = max(point["tokens_per_s"] / base for point in points) * 1.1
-    placed = [
-        (
-            left + point["small_calls"] * (width - left - 20),
-            height - bottom - point["tokens_per_s"] / base / most * (height - bottom - 30),
-        )
-        for point in points
+    factors = [point["tokens_per_s"] / base for point in points]
+    most = math.ceil(max(factors) * 1.08)
+
+    def x(share: float) -> float:
+        return left + share * (width - left - right)
+
+    def y(factor: float) -> float:
+        return height - bottom - factor / most * (height - top - bottom)
+
+    def say(at_x: float, at_y: float, text: str, anchor: str = "middle", more: str = "") -> str:
+        return f'<text x="{at_x:.1f}" y="{at_y:.1f}" font-size="12" text-anchor="{anchor}"{more}>{text}</text>'
+
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif">',
+        f'<rect width="{width}" height="{height}" fill="white"/>',
+        say(left, 22, "Tokens per second against the large pool alone", "start", ' font-weight="bold"'),
+        say(left, 40, "Simulated pools, one mixed load of easy and hard prompts", "start", ' fill="#555"'),
     ]
-    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in placed)
-    dots = "".join(
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3"/><text x="{x:.1f}" y="{y - 8:.1f}" font-size="11" '
-        f'text-anchor="middle">{point["tokens_per_s"] / base:.2f}x</text>'
-        for (x, y), point in zip(placed, points, strict=True)
-    )
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif">'
-        f'<rect width="{width}" height="{height}" fill="white"/>'
-        f'<text x="{left}" y="18" font-size="13">Simulated pools: tokens per second against the large pool alone</text>'
-        f'<path d="M{left},30 V{height - bottom} H{width - 20}" fill="none" stroke="black"/>'
-        f'<polyline points="{line}" fill="none" stroke="#76b900" stroke-width="2"/>{dots}'
-        f'<text x="{width / 2}" y="{height - 10}" font-size="12" text-anchor="middle">share of calls on the small '
-        "pool</text></svg>"
-    )
+    for factor in range(most + 1):
+        parts.append(f'<path d="M{left},{y(factor):.1f} H{width - right}" stroke="#e2e2e2"/>')
+        parts.append(say(left - 8, y(factor) + 4, f"{factor}x", "end"))
+    parts += [say(x(percent / 100), height - bottom + 18, f"{percent} %") for percent in range(0, 101, 20)]
+    places = [(x(point["small_calls"]), y(factor)) for point, factor in zip(points, factors, strict=True)]
+    line = " ".join(f"{at_x:.1f},{at_y:.1f}" for at_x, at_y in places)
+    parts.append(f'<polyline points="{line}" fill="none" stroke="#3d7a00" stroke-width="2"/>')
+    for (at_x, at_y), factor in zip(places, factors, strict=True):
+        parts.append(f'<circle cx="{at_x:.1f}" cy="{at_y:.1f}" r="3.5" fill="#3d7a00"/>')
+        parts.append(say(at_x + 2, at_y - 10, f"{factor:.2f}x", "end" if at_x > left + 40 else "start"))
+    parts.append(say((left + width - right) / 2, height - 14, "share of calls on the small pool") + "</svg>")
+    return "\n".join(parts)
+
+
+def draw(text: str, path: Path) -> None:
+    """Write the picture as SVG, or as PNG where the name says so (that needs the window's Qt)."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix != ".png":
+        path.write_text(text)
+        return
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    from PySide6.QtGui import QGuiApplication, QImage, QPainter
+    from PySide6.QtSvg import QSvgRenderer
+
+    application = QGuiApplication.instance() or QGuiApplication([])
+    renderer = QSvgRenderer(text.encode())
+    image = QImage(renderer.defaultSize() * 2, QImage.Format.Format_RGB32)
+    painter = QPainter(image)
+    renderer.render(painter)
+    painter.end()
+    if not image.save(str(path)):
+        raise OSError(f"{path} cannot be written")
+    del application
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=4.0, help="per point")
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--svg", type=Path)
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="the curve, as .svg or .png")
     options = parser.parse_args()
     points = [asyncio.run(measure(share, options.seconds)) for share in SHARES]
     base = points[0]["tokens_per_s"]
@@ -158,10 +188,13 @@ def main() -> None:
             f"{point['share']:5.0f}%  {point['small_calls']:7.1%}  {point['tokens_per_s']:9.1f}  "
             f"{point['answers_per_s']:9.2f}  {factor:5.2f}x {'#' * round(factor * 12)}"
         )
-    for path, text in ((options.json, json.dumps(points, indent=1)), (options.svg, svg(points))):
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
+    best = max(points, key=lambda point: point["tokens_per_s"])
+    print(f"most: {best['tokens_per_s'] / base:.2f}x, with {best['small_calls']:.0%} of the calls on the small pool")
+    if options.json is not None:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        options.json.write_text(json.dumps(points, indent=1))
+    if options.picture is not None:
+        draw(svg(points), options.picture)
 
 
 if __name__ == "__main__":
