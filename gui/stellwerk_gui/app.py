@@ -16,7 +16,9 @@ from stellwerk.model.errors import StellwerkError
 from stellwerk.model.text import joined
 from stellwerk.setup.store import ClusterFolder, ClusterStore
 from stellwerk_gui import theme
+from stellwerk_gui.asking import Asking
 from stellwerk_gui.bridge import Bridge
+from stellwerk_gui.changes import Changes
 from stellwerk_gui.controller import Controller
 from stellwerk_gui.crash import CrashHandler
 from stellwerk_gui.dialogs import confirm, offer_old_reports
@@ -48,8 +50,10 @@ class Application(QObject):
         self.bridge = Bridge(self)
         self.controller = Controller(self.bridge, store, self)
         self.controller.rate_hz = value.sample_rate_hz
+        self.changes = Changes(self.controller, self)
         self.search = Search(self.bridge, self, allowed=search)
         self.shell = Shell(_entries(self), self.settings)
+        self.asking = Asking(self.shell, self.changes)
         self._build()
         self._wire()
 
@@ -105,6 +109,7 @@ class Application(QObject):
         self.crash.crashed.connect(self._show_crash)
         self.bridge.unhandled.connect(self.shell.show_error)
         c.problem.connect(self.shell.show_error)
+        c.held.connect(self.asking.take_over)
         c.happened.connect(self._happened)
         c.cluster_changed.connect(self._cluster_changed)
         c.nodes_changed.connect(self._health)
@@ -133,6 +138,10 @@ class Application(QObject):
         self.setup_page.step_opened.connect(lambda _: self._search_or_not())
         self.setup_page.finished.connect(lambda: self.shell.open_page("cluster"))
         self.setup_page.closed.connect(self._close_setup)
+        self.setup_page.mesh_wanted.connect(self.asking.open_mesh)
+        self.setup_page.undo_wanted.connect(self.asking.undo)
+        self.cluster_page.test_wanted.connect(self._show_test)
+        self.changes.undone.connect(lambda _: self.setup_page.open_step("look"))
         self.trial.problem.connect(self.shell.show_error)
         self.trial.started.connect(self._trial_started)
 
@@ -211,6 +220,10 @@ class Application(QObject):
         ]
         if self.controller.session is not None:
             found.append(Command(self.tr("Close the cluster"), self._close_setup))
+            if len(self.controller.nodes) > 1:
+                found.append(Command(self.tr("Machines may reach each other (SSH)"), self.asking.open_mesh))
+            if self.changes.newest_plan() is not None:
+                found.append(Command(self.tr("Take the newest plan back"), self.asking.undo))
         if self._pages_built and self.trial.cluster is not None:
             found.append(Command(self.tr("Virtual cluster: faults and load"), self._toggle_trial))
             found.append(Command(self.tr("Virtual cluster: end it"), self.trial.stop))
@@ -289,6 +302,12 @@ class Application(QObject):
         self.shell.open_page("setup")
         self.setup_page.open_step("prove")
         self.controller.prove()
+
+    def _show_test(self, name: str) -> None:
+        """The proof's worst cell of one machine."""
+        self.shell.open_page("setup")
+        self.setup_page.open_step("prove")
+        self.setup_page.show_test_of(name)
 
     def _logs_of(self, name: str) -> None:
         self.logs_page.only(name)

@@ -66,6 +66,7 @@ class ClusterController(QObject):
     look_changed = Signal()
     happened = Signal(str)  # one line for the status line
     problem = Signal(object)  # StellwerkError for the one place that shows them
+    held = Signal(object, object)  # Busy of another desktop, and how to do it all the same
 
     def __init__(self, bridge: Bridge, store: ClusterStore, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -100,6 +101,12 @@ class ClusterController(QObject):
     @property
     def telemetry(self) -> TelemetryStore | None:
         return self.session.telemetry if self.session is not None else None
+
+    @property
+    def prompts(self) -> GuiPrompts:
+        """Who asks a person; set when the window is built."""
+        assert self._prompts is not None, "prompts are set when the window is built"
+        return self._prompts
 
     def use_prompts(self, prompts: GuiPrompts) -> None:
         self._prompts = prompts

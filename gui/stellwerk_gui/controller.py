@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from stellwerk.model.errors import StellwerkError
+from stellwerk.model.errors import Busy, StellwerkError
 from stellwerk.model.finding import Check, Severity, Verdict, Verification
 from stellwerk.model.plan import Plan
 from stellwerk.model.redact import redact
@@ -48,6 +49,8 @@ class Controller(ClusterController):
         self.proving = False
         self.proof_total = 0
         self._apply: Apply | None = None
+        self._journal_stamp: tuple[str, int] = ("", 0)
+        self._newest_plan: Plan | None = None
         self._proof_task: Task | None = None
         self.cluster_changed.connect(self._forget)
 
@@ -92,8 +95,8 @@ class Controller(ClusterController):
 
     # -- apply ---------------------------------------------------------------------------------------------------
 
-    def apply_plan(self) -> None:
-        """Apply the plan to all machines or to none."""
+    def apply_plan(self, force: bool = False) -> None:
+        """Apply the plan to all machines or to none. `force`: also to those that another desktop holds."""
         session, plan = self._open_session(), self.plan
         if plan is None or self.applying:
             return
@@ -102,18 +105,20 @@ class Controller(ClusterController):
         self.applying, self.outcome = True, None
 
         def work(report: Callable[[Any], None]) -> Any:
-            return self._run_apply(session, plan, prompts, report)
+            return self._run_apply(session, plan, prompts, report, force)
 
         task = self.bridge.submit(work, progress=self.apply_event.emit, done=self._applied, failed=self._apply_failed)
         task.cancelled.connect(lambda: self._applied(None))
 
-    async def _run_apply(self, session: Any, plan: Plan, prompts: Any, report: Callable[[Any], None]) -> Any:
+    async def _run_apply(
+        self, session: Any, plan: Plan, prompts: Any, report: Callable[[Any], None], force: bool
+    ) -> Any:
         from stellwerk.setup.apply import Apply
         from stellwerk.setup.outcome import unfinished_plans
         from stellwerk.setup.resume import Resume
         from stellwerk.setup.root import require_root
 
-        await session.hold()
+        await session.hold(force=force)
         try:
             # Root first: a machine whose agent or guard died needs it to end what was left open.
             await session.unlock_sudo(prompts)
@@ -145,8 +150,32 @@ class Controller(ClusterController):
 
     def _apply_failed(self, error: StellwerkError) -> None:
         self.applying, self._apply = False, None
-        self.problem.emit(error)
+        if isinstance(error, Busy):
+            self.held.emit(error, partial(self.apply_plan, force=True))
+        else:
+            self.problem.emit(error)
         self.apply_done.emit(None)
+
+    def applied_plan(self) -> Plan | None:
+        """The newest plan of this cluster that stands; read anew only when plans came or went."""
+        if self.folder is None:
+            return None
+        from stellwerk.setup.undo import applied_plans
+
+        file = self.folder.journal.path
+        stamp = (str(file), file.stat().st_mtime_ns if file.exists() else 0)
+        if stamp != self._journal_stamp:
+            plans = applied_plans(self.folder.journal)
+            self._journal_stamp, self._newest_plan = stamp, plans[0] if plans else None
+        return self._newest_plan
+
+    def taken_back(self, outcome: Any) -> None:
+        """The newest plan was taken back: what was known about the network is old."""
+        self.plan, self.outcome, self.proof = None, None, None
+        if outcome.settled:
+            self.happened.emit(self.tr("plan {id} taken back").format(id=outcome.plan_id))
+        self.plan_changed.emit()
+        self.proof_changed.emit()
 
     # -- prove ---------------------------------------------------------------------------------------------------
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 from stellwerk_gui.language import local
+from stellwerk_gui.mesh import mesh_words
 from stellwerk_gui.setup.view import StepPage
-from stellwerk_gui.widgets.controls import Button, Icon, Note, Swatch, clear_layout, hbox, label, vbox
+from stellwerk_gui.widgets.controls import Button, Icon, Note, Swatch, clear_layout, frame, hbox, label, vbox
 
 if TYPE_CHECKING:
     from stellwerk.setup.outcome import ApplyEvent, ApplyOutcome
@@ -64,6 +65,8 @@ class NodeProgress(QFrame):
 class ApplyStep(StepPage):
     """Starts when it is entered with a plan; *Roll back* until the decision."""
 
+    mesh_wanted = Signal()
+
     def __init__(self, controller: Controller) -> None:
         super().__init__(controller)
         self.say(
@@ -80,6 +83,8 @@ class ApplyStep(StepPage):
         self._list = vbox(inner, spacing=8)
         area.setWidget(inner)
         self.column.addWidget(area, 1)
+        self.mesh_card = self._mesh_card()
+        self.column.addWidget(self.mesh_card)
         self.stop = Button(
             self.tr("Cancel and roll back"), "danger", icon_name="history", on_click=controller.cancel_apply
         )
@@ -87,6 +92,19 @@ class ApplyStep(StepPage):
         self._rows: dict[str, NodeProgress] = {}
         controller.apply_event.connect(self._event)
         controller.apply_done.connect(self._done)
+
+    def _mesh_card(self) -> QWidget:
+        """The step that nobody has to take."""
+        card = frame("card")
+        row = hbox(card, margins=(16, 12, 16, 12), spacing=12)
+        row.addWidget(Icon("key", "muted", 18))
+        words = vbox(spacing=2)
+        words.addWidget(label(self.tr("Machines may reach each other"), "heading"))
+        words.addWidget(label(mesh_words(), "second-muted", wrap=True))
+        row.addLayout(words, 1)
+        row.addWidget(Button(self.tr("Look at it"), on_click=self.mesh_wanted.emit))
+        card.hide()
+        return card
 
     def entered(self) -> None:
         if self.controller.outcome is None and not self.controller.applying:
@@ -143,5 +161,7 @@ class ApplyStep(StepPage):
     def footer_buttons(self) -> tuple[Button, ...]:
         self.stop.setVisible(self.controller.applying)
         outcome = self.controller.outcome
+        many = len(self.controller.nodes) > 1
+        self.mesh_card.setVisible(many and not self.controller.applying and outcome is not None and outcome.applied)
         self.again.setVisible(not self.controller.applying and outcome is not None and not outcome.applied)
         return (self.stop, self.again)

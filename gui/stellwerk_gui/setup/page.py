@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 from stellwerk.model.finding import Severity
 from stellwerk.setup import wizard
 from stellwerk_gui import theme
+from stellwerk_gui.cluster.views import topology_word
 from stellwerk_gui.controller import Controller
 from stellwerk_gui.language import local
 from stellwerk_gui.palette import Command
@@ -35,6 +36,8 @@ class SetupPage(Page):
     finished = Signal()
     closed = Signal()
     step_opened = Signal(str)
+    mesh_wanted = Signal()
+    undo_wanted = Signal()
 
     def __init__(self, controller: Controller) -> None:
         super().__init__("", line=True)
@@ -59,6 +62,8 @@ class SetupPage(Page):
             self.stack.addWidget(view)
             view.changed.connect(self.refresh)
             view.go_on.connect(self.go_next)
+        for view in (self.views["apply"], self.views["prove"]):
+            view.mesh_wanted.connect(self.mesh_wanted)  # type: ignore[attr-defined]
         controller.cluster_changed.connect(self._cluster_changed)
         controller.apply_done.connect(self._applied)
 
@@ -67,8 +72,12 @@ class SetupPage(Page):
             self.tr("Start over"), "ghost", icon_name="history", on_click=partial(self.open_step, "find")
         )
         self.add_action(self.start_over)
+        self.undo_button = Button(self.tr("Undo"), "ghost", icon_name="history", on_click=self.undo_wanted.emit)
+        self.add_action(self.undo_button)
         self.close_button = Button(self.tr("Save and close"), on_click=self.closed.emit)
         self.add_action(self.close_button)
+        self.prove_button = self.views["prove"].run  # type: ignore[attr-defined]
+        self.add_action(self.prove_button)
         row = hbox(self.body, spacing=0)
         row.addWidget(self.steps)
         row.addWidget(frame("vline"))
@@ -83,6 +92,9 @@ class SetupPage(Page):
         for view in self.views.values():
             if view.footer_note is not None:
                 self._footer.addWidget(view.footer_note)
+            for button in view.footer_buttons():
+                button.setParent(footer)  # shown without a parent it would be a window, and take the keys along
+                button.hide()
         self._footer.addStretch(1)
         self._footer.addWidget(self.why)
         self._extra: tuple[Button, ...] = ()
@@ -206,8 +218,32 @@ class SetupPage(Page):
                 view.footer_note.setVisible(key == self.step and self.width() >= theme.current().px(LEGEND_FROM_PX))
         last = self.step == wizard.KEYS[-1]
         self.next.set_icon("check" if last else "chevron-right")
-        cluster = self.controller.cluster
-        self.set_state(self.tr("Cluster “{name}”").format(name=cluster.name) if cluster is not None else "")
+        self._say()
+        proving = self.step == "prove"
+        plan = self.controller.applied_plan() if proving else None
+        self.start_over.setVisible(not proving)
+        self.close_button.setVisible(not proving)
+        self.undo_button.setVisible(plan is not None)
+        if plan is not None:
+            self.undo_button.setText(self.tr("Undo plan {id}").format(id=plan.plan_id))
+
+    def _say(self) -> None:
+        """Which cluster, how many machines, how they are cabled."""
+        cluster, look = self.controller.cluster, self.controller.look
+        if cluster is None:
+            self.set_state("")
+            return
+        parts = [self.tr("Cluster “{name}”").format(name=cluster.name)]
+        count = len(self.controller.nodes)
+        if count:
+            parts.append(self.tr("1 machine") if count == 1 else self.tr("{n} machines").format(n=count))
+        if look is not None and count > 1:
+            parts.append(topology_word(look.topology.kind))
+        self.set_state(", ".join(parts))
+
+    def show_test_of(self, node: str) -> None:
+        """Bring the worst cell of one machine to hand."""
+        self.views["prove"].matrix.choose_worst(node)  # type: ignore[attr-defined]
 
     def _show_extra(self) -> None:
         wanted = self.views[self.step].footer_buttons()
@@ -215,11 +251,9 @@ class SetupPage(Page):
             return
         for button in self._extra:
             self._footer.removeWidget(button)
-            button.setParent(None)
-        visible = [not b.isHidden() for b in wanted]
-        for i, (button, show) in enumerate(zip(wanted, visible, strict=True)):
+            button.hide()
+        for i, button in enumerate(wanted):
             self._footer.insertWidget(self._footer.indexOf(self.why) + 1 + i, button)
-            button.setVisible(show)
         self._extra = wanted
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -88,10 +88,12 @@ class ProofMatrix(QTableWidget):
         else:
             self.choose_worst()
 
-    def choose_worst(self) -> None:
-        """Put the worst cell in hand; the first one where all are fine."""
+    def choose_worst(self, node: str = "") -> None:
+        """Put the worst cell in hand, of all or of one node; the first one where all are fine."""
         for verdict in (Verdict.FAIL, Verdict.DEGRADED, Verdict.NOT_AVAILABLE, Verdict.PASS):
             for r, row in enumerate(self.rows):
+                if node and row.node != node:
+                    continue
                 for c, cell in enumerate(row.cells, 1):
                     measured = verdict is not Verdict.PASS or self.columns[c - 1].main == "bandwidth"
                     if cell.verdict is verdict and measured:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QScrollArea, QSizePolicy, QWidget
 
@@ -27,6 +27,8 @@ LEAST_MATRIX_PX = 220
 class ProveStep(StepPage):
     """Runs the verification and shows it."""
 
+    mesh_wanted = Signal()
+
     def __init__(self, controller: Controller) -> None:
         super().__init__(controller)
         self.say(self.tr("Prove"), self.tr("Nothing has been measured yet."))
@@ -39,7 +41,8 @@ class ProveStep(StepPage):
         self.json = Button("JSON", icon_name="download", on_click=lambda: controller.save_report("json", self.window()))
         self.run = Button(self.tr("Prove again"), icon_name="refresh", on_click=controller.prove)
         self.stop = Button(self.tr("Stop"), icon_name="player-stop", on_click=controller.stop_proof)
-        for widget in (self.compare, self.html, self.json, self.run, self.stop):
+        self.mesh = Button(self.tr("SSH between machines"), "ghost", icon_name="key", on_click=self.mesh_wanted.emit)
+        for widget in (self.compare, self.html, self.json, self.stop):
             self.head_actions.addWidget(widget)
         self.matrix = ProofMatrix()
         self.matrix.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
@@ -103,7 +106,7 @@ class ProveStep(StepPage):
         proof, running = self.controller.proof, self.controller.proving
         for button in (self.html, self.json):
             button.setVisible(proof is not None and not running)
-        self.run.setVisible(not running)
+        self.run.setVisible(not running and self.isVisible())
         self.stop.setVisible(running)
         if proof is not None and self.isVisible():
             if not running:
@@ -136,3 +139,10 @@ class ProveStep(StepPage):
 
     def next_label(self) -> str:
         return self.tr("Finish")
+
+    def footer_buttons(self) -> tuple[Button, ...]:
+        self.mesh.setVisible(len(self.controller.nodes) > 1)
+        return (self.mesh,)
+
+    def left(self) -> None:
+        self.run.hide()  # it lies in the title line of the page
