@@ -146,7 +146,12 @@ def _speaking(checks: Sequence[Check], column: Column, verdict: Verdict) -> Chec
 def _text(check: Check, column: Column) -> str:
     if check.kind in ("bandwidth", "bandwidth-port") and check.value is not None:
         return f"{check.value:.1f}"
-    return local(check.text or check.verdict.value)
+    return said(check)
+
+
+def said(check: Check) -> str:
+    """What a check found, or its verdict where it found nothing to say."""
+    return local(check.text) if check.text else verdict_word(check.verdict)
 
 
 def worst(checks: Sequence[Check]) -> Verdict:
@@ -166,7 +171,7 @@ def _old(checks: Sequence[Check], earlier: dict[tuple[str, str, str], Check]) ->
             continue
         differs = before.value and check.value is not None and abs(check.value - before.value) / abs(before.value)
         if before.verdict is not check.verdict or (differs and differs > COMPARE_OVER):
-            shown = f"{before.value:.1f}" if before.value is not None else local(before.text or before.verdict.value)
+            shown = f"{before.value:.1f}" if before.value is not None else said(before)
             return translate("was {value}").format(value=shown)
     return ""
 

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QWidget
 from stellwerk.model.finding import Check, Verdict
 from stellwerk_gui import theme
 from stellwerk_gui.language import local
-from stellwerk_gui.setup.proof_cells import Cell, Column, Row, head, kind_word, verdict_word
+from stellwerk_gui.setup.proof_cells import Cell, Column, Row, head, kind_word, said, verdict_word
 from stellwerk_gui.widgets.controls import Swatch as NodeSwatch
 from stellwerk_gui.widgets.controls import clear_layout, frame, hbox, label, restyle, sentence, vbox
 
@@ -95,8 +95,8 @@ class CellDetail(QWidget):
 
 
 def _line(check: Check) -> str:
-    mark = f"  ({local(check.verdict.value)})" if check.verdict is not Verdict.PASS else ""
-    return f"{kind_word(check.kind):<16} {local(check.subject)}: {local(check.text or check.verdict.value)}{mark}"
+    mark = f"  ({verdict_word(check.verdict)})" if check.verdict is not Verdict.PASS else ""
+    return f"{kind_word(check.kind):<16} {local(check.subject)}: {said(check)}{mark}"
 
 
 class Bars(QWidget):

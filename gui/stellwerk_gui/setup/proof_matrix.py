@@ -14,7 +14,7 @@ from stellwerk.model.finding import Verdict, Verification
 from stellwerk_gui import theme
 from stellwerk_gui.icons import paint_icon
 from stellwerk_gui.language import local
-from stellwerk_gui.setup.proof_cells import Cell, Column, Row, columns_of, head, pass_mark, rows_of
+from stellwerk_gui.setup.proof_cells import Cell, Column, Row, columns_of, head, pass_mark, rows_of, said
 from stellwerk_gui.widgets.controls import plain_tip
 
 if TYPE_CHECKING:
@@ -76,9 +76,7 @@ class ProofMatrix(QTableWidget):
             for c, cell in enumerate(row.cells, 1):
                 item = Item(cell.text)
                 item.setData(CELL_ROLE, cell)
-                item.setToolTip(
-                    plain_tip("\n".join(f"{local(x.subject)}: {local(x.text or x.verdict.value)}" for x in cell.checks))
-                )
+                item.setToolTip(plain_tip("\n".join(f"{local(x.subject)}: {said(x)}" for x in cell.checks)))
                 self.setItem(r, c, item)
         self._widths()
         self.blockSignals(False)

@@ -3019,6 +3019,10 @@
    <translation>`{command}` auf der Maschine selbst ausführen und vergleichen</translation>
   </message>
   <message>
+   <source>SSH and agent</source>
+   <translation>SSH und Agent</translation>
+  </message>
+  <message>
    <source>Save the report and send it to the developers; nothing on the machines was changed by this</source>
    <translation>Den Bericht speichern und an die Entwickler senden; an den Maschinen wurde dadurch nichts geändert</translation>
   </message>
@@ -3069,6 +3073,10 @@
   <message>
    <source>Swap them: the plug in {node} {here} and the one in {other} {there}.</source>
    <translation>Sie tauschen: den Stecker in {node} {here} und den in {other} {there}.</translation>
+  </message>
+  <message>
+   <source>Switch it on, look at its cable and address, then prove again.</source>
+   <translation>Sie einschalten, Kabel und Adresse ansehen, dann erneut beweisen.</translation>
   </message>
   <message>
    <source>Switch it on, see to its network, then try again</source>
@@ -3165,6 +3173,10 @@
   <message>
    <source>The machine can be watched, but its network cannot be changed.</source>
    <translation>Die Maschine lässt sich beobachten, ihr Netz aber nicht ändern.</translation>
+  </message>
+  <message>
+   <source>The machine does not answer, so nothing on it was checked.</source>
+   <translation>Die Maschine antwortet nicht, also wurde an ihr nichts geprüft.</translation>
   </message>
   <message>
    <source>The machine gave no reason</source>
@@ -4103,6 +4115,10 @@
    <translation>das neue Netz behalten</translation>
   </message>
   <message>
+   <source>keep these settings over a restart</source>
+   <translation>diese Einstellungen über einen Neustart behalten</translation>
+  </message>
+  <message>
    <source>kernel {kernel}</source>
    <translation>Kernel {kernel}</translation>
   </message>
@@ -4445,6 +4461,10 @@
   <message>
    <source>not all halves gave a result</source>
    <translation>nicht alle Hälften gaben ein Ergebnis</translation>
+  </message>
+  <message>
+   <source>not asked yet</source>
+   <translation>noch nicht gefragt</translation>
   </message>
   <message>
    <source>not available</source>
