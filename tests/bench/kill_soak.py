@@ -88,6 +88,11 @@ def verdict(kind: str, outcomes: list[Outcome], victim: int) -> str:
     return ""
 
 
+def shared_files() -> set[Path]:
+    """Segments are files; a folder there belongs to simulated machines."""
+    return {path for path in Path("/dev/shm").iterdir() if path.is_file()}
+
+
 def left_behind(before: set[Path]) -> str:
     """Processes, listeners and segments that should be gone."""
     me = psutil.Process()
@@ -95,7 +100,7 @@ def left_behind(before: set[Path]) -> str:
     # Only the fork server and multiprocessing's tracker may be there; ranks are children of the fork server.
     ranks = [p.pid for child in me.children() for p in child.children()]
     listeners = [c for c in me.net_connections(kind="inet") if c.status == psutil.CONN_LISTEN]
-    segments = set(Path("/dev/shm").iterdir()) - before
+    segments = shared_files() - before
     found = []
     if zombies or ranks:
         found.append(f"processes {zombies + ranks}")
@@ -113,7 +118,7 @@ def main() -> int:
     parser.add_argument("--transports", default="shm,tcp")
     parser.add_argument("--kinds", default=",".join(KINDS))
     options = parser.parse_args()
-    before = set(Path("/dev/shm").iterdir())
+    before = shared_files()
     bad = 0
     for kind in options.kinds.split(","):
         for transport in options.transports.split(",") if kind != "cut" else ["tcp"]:

@@ -3,7 +3,8 @@
     python3 -I runtime-<hash>.pyz stellwerk.some.module ARGUMENTS…
 
 The archive is unpacked once, beside itself: then Python keeps its compiled modules, the C library can be loaded, and
-where none fits this machine it is compiled. `~/.local/share/stellwerk` goes as a whole when the machine is un-paired.
+where none fits this machine it is compiled. What nothing has started for a month makes room; the whole of
+`~/.local/share/stellwerk` goes when the machine is un-paired.
 """
 
 from __future__ import annotations
@@ -16,17 +17,20 @@ import runpy
 import shutil
 import sys
 import tempfile
+import time
 import zipfile
 from pathlib import Path
 
 NATIVE = "stellwerk/collectives/native"
 OLDEST_PYTHON = (3, 11)
+UNUSED_S = 30 * 86_400
 
 
 def unpack(archive: Path) -> Path:
     """The folder with the archive's content; made in one step, so that two ranks of one machine can start at once."""
     target = archive.with_suffix("")
     if target.is_dir():
+        _mark_as_used(target)
         return target
     partial = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=archive.parent))
     try:
@@ -39,7 +43,25 @@ def unpack(archive: Path) -> Path:
         shutil.rmtree(partial, ignore_errors=True)
     if not target.is_dir():
         raise OSError(f"{target} could not be made")
+    _forget_unused(target)
     return target
+
+
+def _mark_as_used(folder: Path) -> None:
+    with contextlib.suppress(OSError):  # a read-only home: then nothing is removed from it either
+        os.utime(folder)
+
+
+def _forget_unused(current: Path) -> None:
+    """Remove versions that nothing has started for a month, with the archives they came from.
+
+    Not at once: another desktop of another version may use the same machine.
+    """
+    for folder in current.parent.glob("runtime-*"):
+        with contextlib.suppress(OSError):
+            if folder.is_dir() and folder != current and folder.stat().st_mtime < time.time() - UNUSED_S:
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.with_name(f"{folder.name}.pyz").unlink(missing_ok=True)
 
 
 def _compile_if_none_fits(folder: Path) -> None:

@@ -9,6 +9,7 @@ import os
 import platform
 import subprocess
 import sys
+import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -85,10 +86,25 @@ def test_it_runs_isolated_and_imports_neither_qt_nor_ssh(archive: Path) -> None:
 
 def test_it_is_unpacked_once_and_two_at_the_same_time_do_not_disturb_each_other(archive: Path) -> None:
     folder = runtime_main.unpack(archive)
-    before = folder.stat().st_mtime_ns
+    before = folder.stat().st_ino
     assert runtime_main.unpack(archive) == folder
-    assert folder.stat().st_mtime_ns == before
+    assert folder.stat().st_ino == before
     assert sorted(p.name for p in archive.parent.iterdir()) == sorted([archive.name, folder.name])
+
+
+def test_versions_that_nothing_has_started_for_a_month_make_room(archive: Path) -> None:
+    share, month_ago = archive.parent, time.time() - runtime_main.UNUSED_S - 60
+    for name, used in (("runtime-old", month_ago), ("runtime-other", time.time())):
+        (share / name).mkdir()
+        (share / f"{name}.pyz").touch()
+        os.utime(share / name, (used, used))
+    (share / "agent-old.pyz").touch()
+    folder = runtime_main.unpack(archive)
+    kept = {archive.name, folder.name, "runtime-other", "runtime-other.pyz", "agent-old.pyz"}
+    assert {p.name for p in share.iterdir()} == kept
+    os.utime(folder, (month_ago, month_ago))
+    runtime_main.unpack(archive)
+    assert folder.stat().st_mtime > month_ago + 60, "starting it counts as use"
 
 
 def test_the_loser_of_a_race_takes_the_winners_folder(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
