@@ -347,6 +347,8 @@ class ClusterController(QObject):
             self.happened.emit(str(payload))
 
     def _node_state(self, name: str, state: LinkState, reason: str) -> None:
+        if self.session is None:
+            return  # a last word of a cluster that was just closed
         if self._said.get(name) != state.value and self.node(name) is not None:
             self.happened.emit(f"{name}: {local(state.word)}")
         self._said[name] = state.value

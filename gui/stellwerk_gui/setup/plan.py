@@ -166,4 +166,5 @@ class PlanStep(StepPage):
         return self.tr("Apply to 1 node") if count == 1 else self.tr("Apply to {n} nodes").format(n=count)
 
     def footer_buttons(self) -> tuple[Button, ...]:
+        self.save.setVisible(self.controller.plan is not None)
         return (self.save,)

@@ -85,7 +85,7 @@ class StepPage(QWidget):
         return self.tr("Next")
 
     def footer_buttons(self) -> tuple[Button, ...]:
-        """Further buttons in the footer, left of Back."""
+        """Further buttons in the footer, left of Back; the step itself shows and hides them."""
         return ()
 
     def leave(self) -> bool:
