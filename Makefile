@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 OUT := out
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: run test lint types imports pytest bench bench-deps soak prebuilt shots clean system-run system-test
+.PHONY: run test test-rdma lint types imports pytest bench bench-deps soak prebuilt shots clean system-run system-test
 
 run: system-run $(VENV)/.run
 	@scripts/run.sh $(BIN) $(OUT)
@@ -29,6 +29,10 @@ imports:
 pytest:
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/unit
 	$(BIN)/python -m pytest --ignore tests/unit
+
+# The verbs transport over soft-RoCE in an emulated machine (QEMU). Ten minutes; never part of `make test`.
+test-rdma: $(VENV)/.test
+	$(BIN)/python tests/lab/rdma/run.py
 
 # The rivals of the benchmarks: never needed to run or to test the program.
 bench-deps: $(VENV)/.test

@@ -235,7 +235,10 @@ int ibv_modify_qp(struct ibv_qp *plain, struct ibv_qp_attr *attributes, int mask
         qp->peer = attributes->dest_qp_num;
         pthread_mutex_unlock(&lock);
     }
-    if (attributes->qp_state == IBV_QPS_RTS) qp->ready = true;
+    if (attributes->qp_state == IBV_QPS_RTS) {
+        CHECK(attributes->retry_cnt != 7); /* would be for ever with soft-RoCE */
+        qp->ready = true;
+    }
     return 0;
 }
 

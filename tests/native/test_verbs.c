@@ -229,7 +229,7 @@ static void a_peer_that_left_in_good_order_is_missed_only_when_it_is_needed(void
     struct sw_failure failure;
     CHECK(execute(0, s, in, out) == SW_CLOSED);
     sw_failure(comms[0], &failure);
-    CHECK(failure.peer == 1 && strstr(failure.text, "queue pair on rail 0 (fake0) broke: no answer"));
+    CHECK(failure.peer == 1 && strstr(failure.text, "queue pair to rank 1 over rail 0 (fake0) broke: no answer; nothing answers"));
     free(s);
     close_all();
 }

@@ -350,7 +350,9 @@ class Connector:
     ) -> tuple[selftest.SelfTestReport | None, str, bool]:
         """The report, or why not, and whether the reason lies on this rank."""
         setting = selftest.Setting(self.rank, self.ranks, self.topology, dispatch, self._window(engine.transport))
-        deadline = min(self._deadline, time.monotonic() + SELF_TEST_S)
+        # Who gives the set-up more time (a slow or busy machine) gives the tests their share of it.
+        limit_s = max(SELF_TEST_S, self.options.setup_timeout_s / 3)
+        deadline = min(self._deadline, time.monotonic() + limit_s)
         word = f"stop testing {engine.transport}"
         try:
             return selftest.run_self_test(engine, setting, deadline, lambda: control.was_told(word)), "", True

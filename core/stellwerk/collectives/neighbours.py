@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from stellwerk.collectives.algorithms import Call
 from stellwerk.collectives.engine import Engine, EngineHealth, Failure
 from stellwerk.collectives.kinds import Algorithm, ReduceOp, Transport
+from stellwerk.collectives.writing import Call
 
 NEAR = frozenset({Algorithm.RING, Algorithm.RELAY})
 
@@ -31,17 +31,17 @@ class NeighbourEngine:
         self._near, self._far = near, far
         self._active = near
 
-    def prepare(self, call: Call, op: ReduceOp) -> Any:
+    def prepare(self, call: Call, op: ReduceOp) -> _Plan:
         """See Engine."""
         engine = self._near if call.algorithm in NEAR else self._far
         return _Plan(engine, engine.prepare(call, op))
 
-    def execute(self, plan: Any, source: int, target: int) -> int:
+    def execute(self, plan: _Plan, source: int, target: int) -> int:
         """See Engine."""
         self._active = plan.engine
         return self._active.execute(plan.plan, source, target)
 
-    def bind(self, plan: Any, source: int, target: int) -> Callable[[], int]:
+    def bind(self, plan: _Plan, source: int, target: int) -> Callable[[], int]:
         """See Engine."""
         execute = plan.engine.bind(plan.plan, source, target)
 

@@ -175,4 +175,4 @@ def find_routes(rank: int, everybody: Sequence[Sequence[Rail]], hosts: Sequence[
         chosen = [own for own, _ in shared(everybody[rank], everybody[peer])[:fewest]] if near else []
         used += [own for own in chosen if own not in used]
         by_peer.append(tuple(used.index(own) for own in chosen))
-    return Routes(tuple(everybody[rank][own] for own in used), tuple(by_peer), fewest)
+    return Routes(tuple(everybody[rank][own] for own in used), tuple(by_peer), fewest if used else 1)

@@ -63,18 +63,18 @@ def find_places(members: Sequence[Member], topology: Topology, kind: TopologyKin
 def find_rails(
     members: Sequence[Member], topology: Topology, kind: TopologyKind, nodes: Sequence[str]
 ) -> dict[str, tuple[str, ...]]:
-    """The RDMA devices by which all of `nodes` reach each other directly, half A first; empty where there are none.
+    """The RDMA devices by which each of `nodes` reaches another one directly; empty if one of them has none.
 
-    On rings and chains every cable has devices of its own, so only two neighbours have such.
+    On rings and chains every cable has devices of its own. The ranks choose among them by subnet, pair by pair.
     """
     found: dict[str, list[str]] = {node: [] for node in nodes}
     for segment in find_segments(members, topology, kind):
         at = {half.member.name: half.half.rdma for half in segment.halves}
         devices = {node: device.name for node in nodes if (device := at.get(node)) is not None}
-        if len(devices) == len(nodes):
+        if len(devices) > 1:
             for node, name in devices.items():
                 found[node].append(name)
-    return {node: tuple(devices) for node, devices in found.items() if devices}
+    return {node: tuple(devices) for node, devices in found.items()} if all(found.values()) else {}
 
 
 def joined(kind: TopologyKind, ranks: int, machines: int) -> Joined:

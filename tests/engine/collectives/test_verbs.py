@@ -99,6 +99,21 @@ def test_both_halves_carry_what_verbs_is_asked_for(verbs: ctypes.CDLL, monkeypat
     assert verbs.fake_writes_on(1) > 10
 
 
+def inner(comm: Communicator) -> tuple[str, str]:
+    """Two ranks and one alone."""
+    group = comm.subgroup([0, 2] if comm.rank != 1 else [1])
+    assert group is not None
+    with group:
+        data = np.full(100, comm.rank, np.float32)
+        group.all_reduce(data)
+        return str(group.transport), str(data[0])
+
+
+def test_groups_within_use_verbs_too(verbs: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch) -> None:
+    devices(monkeypatch, [[("fake0", f"10.0.1.{r}/24")] for r in (1, 2, 3)])
+    assert run(3, inner) == [("verbs", "2.0"), ("verbs", "1.0"), ("verbs", "2.0")]
+
+
 def test_on_a_ring_neighbours_talk_by_rdma_and_the_rest_goes_over_tcp(
     verbs: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -128,6 +128,11 @@ def test_all_pairs_use_as_many_rails_as_the_poorest() -> None:
     assert [p.device for p in routes.ports] == ["a"]
 
 
+def test_a_rank_alone_needs_no_device() -> None:
+    routes = find_routes(0, [[rail("a", "10.0.1.1/24")]], ["x"], ring=False)
+    assert (routes.ports, routes.by_peer, routes.rails) == ((), ((),), 1)
+
+
 def test_ranks_without_a_common_subnet_are_named_alike_on_all() -> None:
     everybody = [[rail("a", "10.0.1.1/24")], [rail("a", "10.0.1.2/24")], [rail("b", "10.0.9.3/24")]]
     for rank in range(3):

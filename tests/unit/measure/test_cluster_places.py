@@ -58,16 +58,20 @@ def test_neighbours_reach_each_other_in_a_subnet_that_both_are_on(kind: str, wir
         assert all(order[i + 1] in near[order[i]] for i in range(len(order) - 1)), "the order goes along the cables"
 
 
-def test_rails_are_the_devices_that_all_ranks_have_in_common() -> None:
+def test_rails_are_the_devices_that_reach_other_ranks() -> None:
     machines, topology = set_up(switch(3))
     rails = find_rails(machines, topology, TopologyKind.SWITCH, [m.name for m in machines])
     assert rails == dict.fromkeys(("spark-1", "spark-2", "spark-3"), ("rocep1s0f1", "roceP2p1s0f1"))
     machines, topology = set_up(ring(4))
-    assert find_rails(machines, topology, TopologyKind.RING, [m.name for m in machines]) == {}
+    everything = find_rails(machines, topology, TopologyKind.RING, [m.name for m in machines])
+    both_ports = {"rocep1s0f0", "roceP2p1s0f0", "rocep1s0f1", "roceP2p1s0f1"}
+    assert {node: set(devices) for node, devices in everything.items()} == {m.name: both_ports for m in machines}
     two = find_rails(machines, topology, TopologyKind.RING, list(topology.order[:2]))
     assert set(two) == set(topology.order[:2])
     assert two[topology.order[0]] != two[topology.order[1]], "a cable goes from one port to the other one"
     assert [len(devices) for devices in two.values()] == [2, 2]
+    opposite = [topology.order[0], topology.order[2]]
+    assert find_rails(machines, topology, TopologyKind.RING, opposite) == {}, "no cable joins them"
 
 
 def test_a_machine_without_a_fabric_address_is_named() -> None:

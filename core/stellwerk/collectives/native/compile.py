@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SOURCES = ("run.c", "reduce.c", "tcp.c", "shm.c", "verbs.c")
+SOURCES = ("run.c", "reduce.c", "tcp.c", "shm.c", "verbs_setup.c", "verbs.c")
 VERBS_HEADERS = Path("/usr/include/infiniband")
 LIBRARY = "libstellwerk.so"
 # Contracting a * b + c would make results depend on the machine; symbols are hidden unless marked as API.
