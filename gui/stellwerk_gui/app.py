@@ -179,6 +179,8 @@ class Application(QObject):
         front = self.shell.front
         finding = self._pages_built and front == "setup" and self.setup_page.step == "find"
         self.search.set_on(front == "start" or finding)
+        if front == "start" and self.controller.session is None and self.search.listening:
+            self.shell.status.event_text.setText(self.tr("Listening for machines over mDNS"))
 
     def _show_found(self) -> None:
         machines = [m for m in self.search.machines if not m.is_this_computer]

@@ -91,7 +91,7 @@ class Changes(QObject):
 
     # -- tools ---------------------------------------------------------------------------------------------------
 
-    def _run(self, work: Callable[[Any], Any], done: Callable[[Any], object], again: Callable[[], object]) -> None:
+    def _run(self, work: Callable[[Any], Any], done: Callable[[Any], None], again: Callable[[], object]) -> None:
         session = self.controller.session
         if session is None or self.running:
             return

@@ -79,6 +79,7 @@ class ClusterController(QObject):
         self.looked_at_s: float | None = None
         self.wanted: TopologyKind | None = None
         self.rate_hz = 1.0
+        self._mixed_before = False
         self._lock: ClusterLock | None = None
         self._looking: Task | None = None
         # Machines report each percent of what is sent to them: the pages hear of it all at once, some times a second.
@@ -322,6 +323,13 @@ class ClusterController(QObject):
         if isinstance(found, StellwerkError):
             self.happened.emit(str(found))
             return
+        # While a plug is on its way a port may have heard both its old and its new neighbour in one look, as behind a
+        # switch: that shape is believed when the next look sees it, too.
+        mixed = found.topology.kind.value == "mixed"
+        if mixed and not self._mixed_before and self.looking and self.look is not None:
+            self._mixed_before = True
+            return
+        self._mixed_before = mixed
         self.look, self.looked_at_s = found, time.monotonic()
         self.look_changed.emit()
 

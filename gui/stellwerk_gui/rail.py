@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QAbstractButton, QFrame
 from stellwerk_gui import theme
 from stellwerk_gui.icons import paint_icon
 from stellwerk_gui.widgets.controls import Icon, hbox, label, plain_tip, vbox
+from stellwerk_gui.widgets.ink import CENTRE, write
 from stellwerk_gui.widgets.pressing import EnterPresses
 
 LEAST_SHARE = 0.8  # of the small type: below that a word is no longer easy to read
@@ -88,7 +89,7 @@ class RailItem(EnterPresses, QAbstractButton):
         painter.setFont(self.word_font())
         painter.setPen(QColor(c.text if self.isChecked() else c.muted))
         text_box = QRectF(0, top + size + t.px(4), box.width(), word)
-        painter.drawText(text_box, Qt.AlignmentFlag.AlignCenter, self.entry.title)
+        write(painter, text_box, CENTRE, self.entry.title)
         if self.badge:
             painter.setPen(QColor(c.canvas))
             painter.setBrush(QColor(c.warn if self.badge == "warn" else c.bad))
@@ -108,7 +109,7 @@ class Rail(QFrame):
         column = vbox(self, margins=(0, 0, 0, 8), spacing=2)
         self.head = RailHead()
         column.addWidget(self.head)
-        column.addSpacing(theme.current().px(8))
+        column.addSpacing(theme.current().px(6))
         self.items: dict[str, RailItem] = {}
         number = 0
         stretched = False

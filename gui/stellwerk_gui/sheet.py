@@ -174,6 +174,8 @@ QLabel[kind="accent"] {{ color: {t.accent_text}; }}
 QLabel[kind="mono"] {{ font-family: "JetBrains Mono"; font-size: {pt(9)}; }}
 QLabel[kind="number"] {{ background: {t.raised}; color: {t.muted}; border-radius: {px(10)}; font-size: {pt(9)};
   min-width: {px(20)}; max-width: {px(20)}; min-height: {px(20)}; max-height: {px(20)}; font-weight: 600; }}
+QLabel[kind="chip"] {{ background: {t.raised}; border-radius: {px(12)}; padding: 0 {px(9)}; font-size: {pt(9)};
+  min-height: {px(24)}; max-height: {px(24)}; }}
 QLabel[kind="key"] {{ background: {t.raised}; color: {t.muted}; border-radius: {px(4)}; padding: 0 {px(5)};
   font-size: {pt(9)}; min-height: {px(18)}; max-height: {px(18)}; }}
 {tags}

@@ -78,8 +78,7 @@ def cables_view(look: Look, nodes: Sequence[NodeSnapshot]) -> MapView:
     for link in look.topology.cabling.switch_links:
         cables.append(CableView(link.port, None, "ok", "", "plain", _quiet()))
     kind = look.wanted if look.topology.kind is TopologyKind.UNKNOWN else look.topology.kind
-    right = sum(c.state == "ok" for c in cables)
-    needed = right + sum(f.severity is Severity.BAD and bool(f.missing or f.belongs) for f in look.cable_findings)
+    right, needed = cables_right(look)
     ring = kind in (TopologyKind.RING, TopologyKind.CHAIN) and len(look.members) >= 4
     return MapView(
         kind=kind,
@@ -91,6 +90,16 @@ def cables_view(look: Look, nodes: Sequence[NodeSnapshot]) -> MapView:
         centre_big=translate("{n} of {all}").format(n=right, all=needed) if ring else "",
         centre_small=translate("cables are right") if ring else "",
     )
+
+
+def cables_right(look: Look) -> tuple[int, int]:
+    """How many cables are right, of how many that there have to be."""
+    bad = {(f.cable.a, f.cable.b) for f in look.cable_findings if f.cable and f.severity is Severity.BAD}
+    cabling = look.topology.cabling
+    slow = sum(c.speed_mbps is not None and c.speed_mbps < 200_000 for c in cabling.cables if (c.a, c.b) not in bad)
+    right = sum((c.a, c.b) not in bad for c in cabling.cables) - slow + len(cabling.switch_links)
+    wrong = sum(f.severity is Severity.BAD and bool(f.missing or f.belongs) for f in look.cable_findings)
+    return right, right + max(wrong, len(bad) + sum(len(f.missing) for f in look.cable_findings if not f.belongs))
 
 
 def plan_view(plan: Plan, look: Look, nodes: Sequence[NodeSnapshot]) -> MapView:

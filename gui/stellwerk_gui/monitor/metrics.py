@@ -39,6 +39,11 @@ class Quantity:
         """The title in the user's language."""
         return QCoreApplication.translate("metrics", self.title)
 
+    @property
+    def unit_words(self) -> str:
+        """The unit, and what of it is meant, in the user's language; the unit itself is the first word."""
+        return QCoreApplication.translate("metrics", self.unit)
+
 
 QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
     {
@@ -47,7 +52,7 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
             Quantity("link", mark("Link throughput, sent"), "Gb/s", 200.0),
             Quantity("received", mark("Link throughput, received"), "Gb/s", 200.0, way="rx"),
             Quantity("gpu", mark("GPU utilisation"), "%", 100.0, "gpu.util", digits=0),
-            Quantity("memory", mark("Unified memory"), "GiB used", 128.0, "mem.used"),
+            Quantity("memory", mark("Unified memory"), mark("GiB used"), 128.0, "mem.used"),
             Quantity("power", mark("Power"), "W", 160.0, "gpu.power", digits=0),
             Quantity("temperature", mark("Temperature"), "°C", 100.0, "gpu.temp", digits=0),
             Quantity("cpu", mark("CPU"), "%", 100.0, "cpu", digits=0),

@@ -68,6 +68,7 @@ class MonitorPage(Page):
         theme.current().changed.connect(self._nodes_changed)
         QShortcut(QKeySequence(Qt.Key.Key_Space), self, self.toggle_pause)
         self._names: tuple[str, ...] = ()
+        self._stale_chips: dict[str, NodeChip] = {}
         self._silent: frozenset[str] = frozenset()
         self._last_drawn = 0.0
 
@@ -103,7 +104,7 @@ class MonitorPage(Page):
 
     def _graph(self, key: str, place: int) -> Graph:
         q = QUANTITIES[key]
-        graph = Graph(q.name, q.unit, self.group, top=q.top, digits=q.digits)
+        graph = Graph(q.name, q.unit_words, self.group, top=q.top, digits=q.digits)
         choice = Combo(self.tr("Quantity of graph {n}").format(n=place + 1), heading=True)
         for other in QUANTITIES.values():
             choice.addItem(other.name, other.key)
@@ -117,7 +118,7 @@ class MonitorPage(Page):
         self._chosen[place] = key
         q = QUANTITIES[key]
         graph = self.graphs[place]
-        graph.unit_label.setText(q.unit)
+        graph.unit_label.setText(q.unit_words)
         graph.unit, graph.digits = q.unit, q.digits
         graph.set_top(q.top)
         graph.set_log(self.log_axis.isChecked() and q.key == "link")
@@ -147,13 +148,17 @@ class MonitorPage(Page):
 
     def _show_chips(self) -> None:
         clear_layout(self._chips)
+        self._stale_chips = {}
         for node in self.controller.nodes:
             stale = node.name in self._silent
             hidden = node.name in self.group.hidden
             chip = NodeChip(node.name, theme.current().node_colour(node.number), off=hidden, stale=stale)
             chip.toggled_name = self.group.toggle
-            chip.isolated = lambda name: self.group.isolate(name, self._names)
+            chip.added = lambda name: self.group.add(name, self._names)
+            chip.isolated = lambda name: self.group.isolate(name, self._names, after_click=True)
             self._chips.addWidget(chip)
+            if stale:
+                self._stale_chips[node.name] = chip
 
     def toggle_pause(self) -> None:
         if self.group.paused:
@@ -191,6 +196,8 @@ class MonitorPage(Page):
             self._silent = silent
             self._show_chips()
         fresh = {n: store.freshness(n, now) for n in names}
+        for name, chip in self._stale_chips.items():
+            chip.show_age(fresh[name].age_s)
         self._say(names, fresh)
         self.tiles.show_tiles(tile_values(store, names, now), now)
         self.strip.update()

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QMouseEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QWidget
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QApplication, QWidget
 
-from stellwerk.model.units import seconds
+from stellwerk.telemetry import Freshness
 from stellwerk_gui import theme
-from stellwerk_gui.cluster.views import topology_word
+from stellwerk_gui.cluster.views import topology_word, whole_seconds
 from stellwerk_gui.controller import Controller
 from stellwerk_gui.icons import paint_icon, swatch
 from stellwerk_gui.widgets.controls import Button, restyle
 from stellwerk_gui.widgets.fabricmap.cable import STRAND_WIDTHS, load_step
+from stellwerk_gui.widgets.ink import LEFT, RIGHT, write
 
 NARROW_BOX_PX = 150  # below that the words beside a link need most of the width
 
@@ -25,17 +26,32 @@ class NodeChip(Button):
 
     def __init__(self, name: str, colour: str, off: bool = False, stale: bool = False) -> None:
         super().__init__(name, "chip", name=name)
-        if stale:
-            self.setText(name + "  " + self.tr("no data"))
-            self.setAccessibleName(self.text())
         self._name, self._colour, self._off = name, colour, off
         self.toggled_name: Callable[[str], object] = lambda n: None
+        self.added: Callable[[str], object] = lambda n: None
         self.isolated: Callable[[str], object] = lambda n: None
+        if stale:
+            self.show_age(None)
         restyle(self, off="true" if off else "false")
         px = theme.current().px
         self.setIcon(swatch(colour, px(10), hollow=off or stale, pad=px(5)))
         self.setIconSize(QSize(px(15), px(10)))
-        self.clicked.connect(lambda: self.toggled_name(self._name))
+        self.setToolTip(self.tr("Click hides, double click shows it alone, Ctrl+click adds it"))
+        self.clicked.connect(self._clicked)
+
+    def _clicked(self) -> None:
+        if QApplication.keyboardModifiers() & Qt.KeyboardModifier.ControlModifier:
+            self.added(self._name)
+        else:
+            self.toggled_name(self._name)
+
+    def show_age(self, age_s: float | None) -> None:
+        """How long a node that fell silent has been so."""
+        words = self.tr("no data") if age_s is None else self.tr("stale {s}").format(s=whole_seconds(age_s))
+        text = f"{self._name}  {words}"
+        if text != self.text():
+            self.setText(text)
+            self.setAccessibleName(text)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         self.isolated(self._name)
@@ -73,7 +89,7 @@ class LiveStrip(QWidget):
         p.setFont(theme.font(theme.SECOND_PT))
         p.setPen(QColor(c.muted))
         kind = topology_word(self.controller.look.topology.kind) if self.controller.look is not None else ""
-        p.drawText(bar.adjusted(12, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, kind)
+        write(p, bar.adjusted(12, 0, 0, 0), LEFT, kind)
         step = (width - 32) / len(nodes)
         bad = {name for name, _ in self.controller.bad_halves()}
         for i, node in enumerate(nodes):
@@ -89,27 +105,36 @@ class LiveStrip(QWidget):
             p.setPen(QPen(QColor(colour), 1.5))
             p.setBrush(Qt.BrushStyle.NoBrush if stale else QColor(colour))
             p.drawRoundedRect(QRectF(box.left() + 9.5, box.center().y() - 4.5, 9, 9), 3, 3)
-            p.setFont(theme.font(theme.SECOND_PT, QFont.Weight.DemiBold))
-            p.setPen(QColor(c.muted if stale else c.text))
-            tight = p.fontMetrics().horizontalAdvance(node.name) > box.width() - 78
-            room = int(box.width() - (36 if tight else 78))  # where both do not fit, the name is worth more
-            name = p.fontMetrics().elidedText(node.name, Qt.TextElideMode.ElideRight, room)
-            p.drawText(box.adjusted(26, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, name)
-            gpu = latest.get("gpu.util")
-            cpu = latest.get("cpu")
-            load = gpu if gpu is not None else cpu
-            age = fresh.age_s if fresh is not None else None
-            text = (seconds(age) if age is not None else "") if stale else "" if load is None else f"{load:.0f} %"
-            p.setFont(theme.font(theme.SECOND_PT))
-            p.setPen(QColor(c.muted if stale else c.text))
-            if not tight:
-                p.drawText(
-                    box.adjusted(0, 0, -10, 0), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, text
-                )
-            if node.name in bad:
-                paint_icon(p, "alert-triangle", QRectF(box.right() - 58, box.center().y() - 7, 14, 14), c.warn)
+            self._words(p, box, node.name, self._load_words(latest, fresh, stale), stale, node.name in bad)
             self._link(p, box, bar, latest, stale)
         p.end()
+
+    def _load_words(self, latest: Mapping[str, float | None], fresh: Freshness | None, stale: bool) -> str:
+        if stale:
+            return whole_seconds(fresh.age_s) if fresh is not None and fresh.age_s is not None else ""
+        load = latest.get("gpu.util")
+        load = load if load is not None else latest.get("cpu")
+        return "" if load is None else f"{load:.0f} %"
+
+    def _words(self, p: QPainter, box: QRectF, name: str, load: str, stale: bool, bad: bool) -> None:
+        """The name, at the right its load or its age; where both do not fit, the name is worth more."""
+        c = theme.current().tokens
+        p.setPen(QColor(c.muted if stale else c.text))
+        p.setFont(theme.font(theme.SECOND_PT))
+        width = QFontMetricsF(p.font()).horizontalAdvance(load)
+        bold = theme.font(theme.SECOND_PT, QFont.Weight.DemiBold)
+        room = box.width() - 26 - 10 - QFontMetricsF(bold).horizontalAdvance(name) - 6
+        right = box.right() - 10
+        if load and width <= room:
+            write(p, QRectF(right - width, box.top(), width, box.height()), RIGHT, load)
+            right, room = right - width - 4, room - width - 4
+        icon = "clock" if stale else "alert-triangle" if bad else ""
+        if icon and room >= 16:
+            paint_icon(p, icon, QRectF(right - 15, box.center().y() - 7, 14, 14), c.muted if stale else c.warn)
+            right -= 18
+        p.setFont(bold)
+        place = QRectF(box.left() + 26, box.top(), right - box.left() - 26, box.height())
+        write(p, place, LEFT, name, may_shorten=True)
 
     def _link(self, p: QPainter, box: QRectF, bar: QRectF, latest: dict[str, float | None], stale: bool) -> None:
         c = theme.current().tokens
@@ -125,4 +150,4 @@ class LiveStrip(QWidget):
             p.drawLine(int(x + i * 5), int(box.bottom()), int(x + i * 5), int(bar.top()))
         p.setPen(QColor(c.muted))
         words = self.tr("no data") if stale else f"{total:.1f} Gb/s" if sent else ""
-        p.drawText(QRectF(x + 14, box.bottom(), 90, bar.top() - box.bottom()), Qt.AlignmentFlag.AlignVCenter, words)
+        write(p, QRectF(x + 14, box.bottom(), 90, bar.top() - box.bottom()), LEFT, words)

@@ -126,6 +126,7 @@ class TileRow(QWidget):
         column.addLayout(head)
         row = hbox(spacing=6)
         value, unit = label("", "big"), label("", "muted")
+        unit.setContentsMargins(0, 0, 0, theme.current().px(3))  # on the line of the number
         row.addWidget(value)
         row.addWidget(unit, 0, Qt.AlignmentFlag.AlignBottom)
         row.addStretch(1)

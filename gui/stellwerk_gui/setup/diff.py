@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import re
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QSyntaxHighlighter
 from PySide6.QtWidgets import QAbstractButton, QApplication, QFrame, QPlainTextEdit, QVBoxLayout
 
 from stellwerk.model.plan import Change, FileChange, FirewallChange, NodePlan, SysctlChange, UnitChange
@@ -23,9 +24,10 @@ from stellwerk_gui.widgets.controls import (
     sentence,
     vbox,
 )
+from stellwerk_gui.widgets.fold import Fold
+from stellwerk_gui.widgets.ink import LEFT, write
 from stellwerk_gui.widgets.pressing import EnterPresses
 
-MAX_WORDS = 12  # changes in words below the diff; the rest is counted
 MARGIN_PX = 46  # line number and mark, left of the text
 
 
@@ -55,7 +57,7 @@ class DiffPane(QFrame):
         reasons = list(dict.fromkeys(row.why for row in node.rows if row.changed and row.why))
         if reasons:
             wrap = hbox(margins=(15, 0, 16, 0))
-            wrap.addWidget(Note("info", "", sentence(reasons[0])))
+            wrap.addWidget(Note("info", "", small=True, text=sentence(reasons[0])))
             self._column.addLayout(wrap)
         if not node.changes:
             wrap = hbox(margins=(16, 0, 16, 0))
@@ -67,18 +69,33 @@ class DiffPane(QFrame):
         if files:
             self._diff.show_change(files[0])
             self._column.addWidget(self._diff, 1)
-        self._others([words(c) for c in node.changes if not isinstance(c, FileChange)])
+        self._others([c for c in node.changes if not isinstance(c, FileChange)])
         if not files:
             self._column.addStretch(1)
         if node.changes:
             text = self.tr("A backup is taken first. Without confirmation the node goes back by itself after 90 s.")
             self._line("history", text)
 
-    def _others(self, texts: list[str]) -> None:
-        for text in texts[:MAX_WORDS]:
-            self._line("player-play", text)
-        if len(texts) > MAX_WORDS:
-            self._line("dots", self.tr("and {n} more").format(n=len(texts) - MAX_WORDS))
+    def _others(self, changes: list[Change]) -> None:
+        """Everything that is no file: one line per kind, the rest of it behind that line."""
+        kinds = (
+            (SysctlChange, self.tr("then 1 kernel setting"), self.tr("then {n} kernel settings")),
+            (FirewallChange, self.tr("then 1 firewall rule"), self.tr("then {n} firewall rules")),
+        )
+        left = list(changes)
+        for kind, one, many in kinds:
+            of_kind = [c for c in left if isinstance(c, kind)]
+            left = [c for c in left if not isinstance(c, kind)]
+            if of_kind:
+                title = one if len(of_kind) == 1 else many.format(n=len(of_kind))
+                self._fold(title, [words(c) for c in of_kind])
+        for change in left:
+            self._line("player-play", self.tr("then {what}").format(what=words(change)))
+
+    def _fold(self, title: str, lines: list[str]) -> None:
+        wrap = hbox(margins=(14, 0, 16, 0))
+        wrap.addWidget(Fold(title, "", lines, small=True))
+        self._column.addLayout(wrap)
 
     def _line(self, icon_name: str, text: str) -> None:
         row = hbox(spacing=8, margins=(16, 0, 16, 0))
@@ -130,13 +147,12 @@ class FileRow(EnterPresses, QAbstractButton):
         for text, ink in marks:
             width = p.fontMetrics().horizontalAdvance(text)
             p.setPen(QColor(ink))
-            p.drawText(QRectF(right - width, 0, width + 1, box.height()), Qt.AlignmentFlag.AlignVCenter, text)
+            write(p, QRectF(right - width, 0, width + 1, box.height()), LEFT, text)
             right -= width + 6
         p.setFont(theme.mono())
         p.setPen(QColor(c.text))
-        room = int(right - 36)
-        path = p.fontMetrics().elidedText(self.change.path, Qt.TextElideMode.ElideMiddle, room)
-        p.drawText(QRectF(28, 0, room, box.height()), Qt.AlignmentFlag.AlignVCenter, path)
+        place, middle = QRectF(28, 0, right - 36, box.height()), Qt.TextElideMode.ElideMiddle
+        write(p, place, LEFT, self.change.path, may_shorten=True, mode=middle)
         p.end()
 
 
@@ -153,6 +169,7 @@ class DiffView(QPlainTextEdit):
         self.setViewportMargins(t.px(MARGIN_PX), 0, 0, 0)
         self.setAccessibleName(self.tr("Difference"))
         self._marks: list[tuple[str, int]] = []
+        self._colours = Colours(self)
         self._margin = _Margin(self)
         self.updateRequest.connect(lambda *_: self._margin.update())
 
@@ -215,6 +232,28 @@ class DiffView(QPlainTextEdit):
             self.focusNextPrevChild(True)
             return
         super().keyPressEvent(event)
+
+
+class Colours(QSyntaxHighlighter):
+    """Keys, values and comments of YAML and of sysctl's files."""
+
+    LINE = re.compile(r"^\s*(?:- )?(?:(?P<key>[\w./-]+)(?=\s*[:=]))?[:=]?(?P<rest>.*)$")
+
+    def __init__(self, view: DiffView) -> None:
+        super().__init__(view.document())
+        theme.current().changed.connect(self.rehighlight)
+
+    def highlightBlock(self, text: str) -> None:
+        c = theme.current().tokens
+        if text.lstrip().startswith("#"):
+            self.setFormat(0, len(text), QColor(c.code_com))
+            return
+        found = self.LINE.match(text)
+        if found is None:
+            return
+        if found["key"] is not None:
+            self.setFormat(found.start("key"), len(found["key"]), QColor(c.code_key))
+        self.setFormat(found.start("rest"), len(found["rest"]), QColor(c.code_str))
 
 
 class _Margin(QFrame):

@@ -6,23 +6,23 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QPointF, QRectF, Qt, QTimer
-from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtCore import QCoreApplication, Qt, QTimer
 from PySide6.QtWidgets import QFrame, QProgressBar, QScrollArea, QTableWidget, QTableWidgetItem, QWidget
 
-from stellwerk.model.fabric import CableFinding, Movement, TopologyKind
+from stellwerk.model.fabric import CableFinding, TopologyKind
 from stellwerk.model.finding import Severity
 from stellwerk.model.units import gibibytes_from_kb, link_speed
 from stellwerk_gui import theme
-from stellwerk_gui.cluster.views import cables_view, topology_word
+from stellwerk_gui.cluster.views import cables_right, cables_view, topology_word
 from stellwerk_gui.language import local
+from stellwerk_gui.setup.back import BackOfMachine
+from stellwerk_gui.setup.steps import PartView
 from stellwerk_gui.setup.view import StepPage
 from stellwerk_gui.widgets.controls import (
     Button,
     Combo,
     Icon,
     Note,
-    Segments,
     clear_layout,
     frame,
     hbox,
@@ -31,6 +31,7 @@ from stellwerk_gui.widgets.controls import (
     vbox,
 )
 from stellwerk_gui.widgets.fabricmap import FabricMap
+from stellwerk_gui.widgets.fold import Fold
 
 if TYPE_CHECKING:
     from stellwerk.setup.look import Look
@@ -47,9 +48,7 @@ class LookStep(StepPage):
         self.say(
             self.tr("Cables"), self.tr("Read from the machines: each one calls on every port and hears who answers.")
         )
-        self.tabs = Segments([("cables", self.tr("Cables")), ("machines", self.tr("Machines"))], "cables")
-        self.tabs.chosen.connect(self._switch_tab)
-        self.head_actions.addWidget(self.tabs)
+        self.tab = "cables"
         row = hbox(spacing=8)
         row.addWidget(label(self.tr("Wanted"), "second-muted"))
         self.wanted = Combo(self.tr("Wanted topology"))
@@ -83,6 +82,7 @@ class LookStep(StepPage):
         self.column.addWidget(self.table, 1)
         self.panel = CablePanel()
         self.panel.unlock = controller.unlock_sudo
+        self.panel.use_chain = self._use_chain
         self.set_panel(self.panel, 376)
         controller.look_changed.connect(self._refresh)
         self._clock = QTimer(self)
@@ -100,14 +100,27 @@ class LookStep(StepPage):
 
     def show_tab(self, key: str) -> None:
         """Show `cables` or `machines`."""
-        self.tabs.choose(key)
-        self._switch_tab(key)
+        self.show_part(key)
 
-    def _switch_tab(self, key: str) -> None:
+    def parts(self) -> tuple[PartView, ...]:
+        look = self.controller.look
+        if look is None:
+            return ()
+        right, needed = cables_right(look)
+        count = len(look.members)
+        cables = self.tr("{n} of {all}").format(n=right, all=needed) if right != needed else str(right)
+        return (
+            PartView("machines", self.tr("Machines"), str(count), True, self.tab == "machines"),
+            PartView("cables", self.tr("Cables"), cables, look.worst is not Severity.BAD, self.tab == "cables"),
+        )
+
+    def show_part(self, key: str) -> None:
+        self.tab = key
         self.map.setVisible(key == "cables")
         self.table.setVisible(key == "machines")
         self.panel.setVisible(key == "cables")
         self.heading.setText(self.tr("Cables") if key == "cables" else self.tr("Machines"))
+        self.changed.emit()
 
     def _refresh(self) -> None:
         look = self.controller.look
@@ -115,9 +128,23 @@ class LookStep(StepPage):
         if look is not None:
             self.map.show_view(cables_view(look, self.controller.nodes))
             self.table.show_look(look)
-        self.panel.show_look(look)
+        self.panel.show_look(look, self._chain_instead(look))
         self._show_age()
         self.changed.emit()
+
+    def _chain_instead(self, look: Look | None) -> bool:
+        """Whether machines whose ring is not closed would do as a chain as they are."""
+        if look is None or look.worst is not Severity.BAD or look.wanted is not TopologyKind.RING:
+            return False
+        from stellwerk.setup.look import judge
+
+        facts = {m.name: m.facts for m in look.members}
+        numbers = {m.name: m.number for m in look.members}
+        other = judge(facts, look.reports, numbers, TopologyKind.CHAIN, look.notes)
+        return other.worst is not Severity.BAD
+
+    def _use_chain(self) -> None:
+        self.wanted.setCurrentIndex(self.wanted.findData(TopologyKind.CHAIN))
 
     def _show_age(self) -> None:
         at = self.controller.looked_at_s
@@ -158,11 +185,23 @@ class CablePanel(QFrame):
         inner = QWidget()
         self._column = vbox(inner, margins=(16, 16, 16, 16), spacing=12)
         area.setWidget(inner)
-        outer.addWidget(area)
+        outer.addWidget(area, 1)
+        self._instead = QWidget()
+        foot = hbox(self._instead, margins=(16, 8, 16, 16), spacing=10)
+        foot.addWidget(Icon("info-circle", "muted", 16), 0, Qt.AlignmentFlag.AlignTop)
+        words = vbox(spacing=2)
+        text = self.tr("Cannot move it now? The machines also work as a chain.")
+        words.addWidget(label(text, "second-muted", wrap=True))
+        words.addWidget(Button(self.tr("Use them as a chain"), "link", on_click=lambda: self.use_chain()))
+        foot.addLayout(words, 1)
+        outer.addWidget(self._instead)
         self._shown: object = None
         self.unlock: Callable[[], object] = lambda: None
+        self.use_chain: Callable[[], object] = lambda: None
 
-    def show_look(self, look: Look | None) -> None:
+    def show_look(self, look: Look | None, chain: bool = False) -> None:
+        """`chain`: the machines would do as a chain as they are."""
+        self._instead.setVisible(chain)
         key = None if look is None else (look.cable_findings, look.notes, look.topology, look.wanted, needs_sudo(look))
         if key == self._shown and look is not None:
             return
@@ -195,7 +234,26 @@ class CablePanel(QFrame):
                     wrap=True,
                 )
             )
+        self._folds(look)
         self._column.addStretch(1)
+
+    def _folds(self, look: Look) -> None:
+        """What the picture rests on, and what is right; both closed."""
+        heard: list[str] = []
+        wired = 0
+        for node in cables_view(look, ()).nodes:
+            for port in node.ports:
+                wired += port.state in ("ok", "bad")
+                words = self.tr("{node} port {n}: {words}")
+                heard.append(words.format(node=node.name, n=port.number, words=port.words))
+        note = self.tr("{n} of {all} ports heard a neighbour").format(n=wired, all=len(heard))
+        self._column.addWidget(Fold(self.tr("Evidence"), note, heard))
+        right = [c for c in cables_view(look, ()).cables if c.state == "ok" and c.b is not None]
+        if right and any(f.severity is Severity.BAD for f in look.cable_findings):
+            one = self.tr("1 cable is right")
+            title = one if len(right) == 1 else self.tr("{n} cables are right").format(n=len(right))
+            lines = [f"{c.a.node} P{c.a.port} – {c.b.node} P{c.b.port}, {c.label}" for c in right if c.b is not None]
+            self._column.addWidget(Fold(title, "", lines))
 
     def _sudo(self, look: Look) -> None:
         """What cannot be read or heard without root, and the way to allow it."""
@@ -213,13 +271,14 @@ class CablePanel(QFrame):
     def _add(self, finding: CableFinding) -> None:
         kind = {Severity.BAD: "bad", Severity.WARN: "warn", Severity.INFO: "info"}[finding.severity]
         self._column.addWidget(Note(kind, finding.title, finding.meaning))
-        backs = [m for m in finding.movements if m.kind in ("move", "plug", "pull")]
+        backs = [m for m in finding.movements if m.kind in ("move", "swap", "plug", "pull")]
         if backs:
             self._column.addWidget(label(self.tr("What to do"), "second-muted"))
             self._column.addWidget(BackOfMachine(backs[0]))
         for number, step in enumerate(finding.steps, 1):
             row = hbox(spacing=8)
-            badge = label(str(number), "key")
+            badge = label(str(number), "number")
+            badge.setAlignment(Qt.AlignmentFlag.AlignCenter)
             row.addWidget(badge, 0, Qt.AlignmentFlag.AlignTop)
             row.addWidget(label(local(step), wrap=True, selectable=True), 1)
             self._column.addLayout(row)
@@ -237,94 +296,6 @@ def needs_sudo(look: Look) -> list[str]:
         if member.facts.sudo.state == "password" and (deaf or unread):
             names.append(member.name)
     return names
-
-
-class BackOfMachine(QWidget):
-    """The back of the very machine with the plug to move: RJ45, port 0, port 1."""
-
-    def __init__(self, movement: Movement) -> None:
-        super().__init__()
-        self.movement = movement
-        self.setFixedHeight(theme.current().px(112))
-        self.setAccessibleName(self.words())
-
-    def words(self) -> str:
-        m = self.movement
-        return f"Back of {m.plug.node}: {m.kind} port {m.plug.port}" + (f" to {m.to}" if m.to else "")
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        t = theme.current()
-        c = t.tokens
-        p = QPainter(self)
-        p.setRenderHint(QPainter.RenderHint.Antialiasing)
-        p.scale(t.scale, t.scale)
-        width, height = self.width() / t.scale, self.height() / t.scale
-        p.setPen(Qt.PenStyle.NoPen)
-        p.setBrush(QColor(c.canvas))
-        p.drawRoundedRect(QRectF(0, 0, width, height), 6, 6)
-        body = QRectF(8, 24, width - 16, 54)
-        p.setPen(QPen(QColor(c.line), 1))
-        p.setBrush(QColor(c.raised))
-        p.drawRoundedRect(body, 6, 6)
-        p.setBrush(Qt.BrushStyle.NoBrush)
-        p.setPen(QPen(QColor(c.outline), 1.3))
-        for i in range(4):
-            p.drawRoundedRect(QRectF(body.left() + 28 + i * 22, body.center().y() - 5, 16, 10), 5, 5)
-        p.drawRect(QRectF(body.right() - 166, body.center().y() - 12, 24, 24))
-        places = {
-            0: QRectF(body.right() - 122, body.center().y() - 11, 50, 22),
-            1: QRectF(body.right() - 60, body.center().y() - 11, 50, 22),
-        }
-        same = self.movement.to is not None and self.movement.to.node == self.movement.plug.node
-        p.setFont(theme.font(theme.SECOND_PT))
-        for number, box in places.items():
-            here = number == self.movement.plug.port
-            there = same and self.movement.to is not None and number == self.movement.to.port
-            plugged = here and self.movement.kind in ("move", "pull")
-            colour = c.bad if plugged else c.accent if there or here else c.outline
-            pen = QPen(QColor(colour), 1.6)
-            if there or (here and self.movement.kind == "plug"):
-                pen.setStyle(Qt.PenStyle.DashLine)
-            p.setPen(pen)
-            p.setBrush(Qt.BrushStyle.NoBrush)
-            p.drawRoundedRect(box, 3, 3)
-            if plugged:
-                p.setPen(Qt.PenStyle.NoPen)
-                p.setBrush(QColor(c.bad))
-                p.drawRoundedRect(box.adjusted(7, 6, -7, -6), 2, 2)
-            ink = c.bad_text if plugged else c.accent_text if there or here else c.muted
-            p.setPen(QColor(ink))
-            p.drawText(
-                QRectF(box.left() - 10, body.bottom() + 6, box.width() + 20, 16),
-                Qt.AlignmentFlag.AlignCenter,
-                self.tr("Port {n}").format(n=number),
-            )
-        if same and self.movement.kind == "move":
-            a, b = places[self.movement.plug.port], places[1 - self.movement.plug.port]
-            path = QPainterPath(a.center() - _up(13))
-            path.cubicTo(a.center() - _up(34), b.center() - _up(34), b.center() - _up(13))
-            p.setPen(QPen(QColor(c.accent), 2))
-            p.setBrush(Qt.BrushStyle.NoBrush)
-            p.drawPath(path)
-            tip = b.center() - _up(12)
-            p.drawLine(tip, tip - _up(7) + _right(-4))
-            p.drawLine(tip, tip - _up(7) + _right(4))
-        p.setPen(QColor(c.muted))
-        p.drawText(
-            QRectF(10, body.bottom() + 6, width - 200, 16),
-            Qt.AlignmentFlag.AlignLeft,
-            self.tr("Back of {node}").format(node=self.movement.plug.node),
-        )
-        p.drawText(QRectF(body.right() - 176, body.bottom() + 6, 44, 16), Qt.AlignmentFlag.AlignCenter, "RJ45")
-        p.end()
-
-
-def _up(y: float) -> QPointF:
-    return QPointF(0, y)
-
-
-def _right(x: float) -> QPointF:
-    return QPointF(x, 0)
 
 
 class MachineTable(QTableWidget):

@@ -43,8 +43,10 @@ class SetupPage(Page):
         super().__init__("", line=True)
         self.title.setText(self.tr("Set up"))
         self.controller = controller
+        self.step: str = "find"
         self.steps = Steps()
         self.steps.chosen.connect(self.open_step)
+        self.steps.part_chosen.connect(lambda key: self.views[self.step].show_part(key))
         self.stack = QStackedWidget()
         self.find_step = FindStep(controller)
         self.views: dict[str, StepPage] = {
@@ -56,7 +58,6 @@ class SetupPage(Page):
             "prove": ProveStep(controller),
         }
         self._visible_now = False
-        self.step = "find"
         self._build()
         for view in self.views.values():
             self.stack.addWidget(view)
@@ -72,7 +73,9 @@ class SetupPage(Page):
             self.tr("Start over"), "ghost", icon_name="history", on_click=partial(self.open_step, "find")
         )
         self.add_action(self.start_over)
-        self.undo_button = Button(self.tr("Undo"), "ghost", icon_name="history", on_click=self.undo_wanted.emit)
+        self.undo_button = Button(
+            self.tr("Undo the plan"), "ghost", icon_name="history", on_click=self.undo_wanted.emit
+        )
         self.add_action(self.undo_button)
         self.close_button = Button(self.tr("Save and close"), on_click=self.closed.emit)
         self.add_action(self.close_button)
@@ -200,6 +203,7 @@ class SetupPage(Page):
                     self.views[spec.key].note(),
                     kind,
                     i < at and not self.controller.applying,
+                    self.views[spec.key].parts() if now else (),
                 )
             )
         self.steps.show_steps(steps)
@@ -223,9 +227,8 @@ class SetupPage(Page):
         plan = self.controller.applied_plan() if proving else None
         self.start_over.setVisible(not proving)
         self.close_button.setVisible(not proving)
+        self.prove_button.setVisible(proving and not self.controller.proving)
         self.undo_button.setVisible(plan is not None)
-        if plan is not None:
-            self.undo_button.setText(self.tr("Undo plan {id}").format(id=plan.plan_id))
 
     def _say(self) -> None:
         """Which cluster, how many machines, how they are cabled."""

@@ -42,11 +42,10 @@ class PlanStep(StepPage):
         self.mtu.currentIndexChanged.connect(lambda: self._replan())
         row.addWidget(self.mtu)
         row.addStretch(1)
-        self.column.addLayout(row)
         self.choice = Segments([("table", self.tr("Table")), ("drawing", self.tr("Drawing"))], "table")
         self.choice.chosen.connect(self._choose_view)
-        self.head_actions.addWidget(self.choice)
-        self.head_actions.addStretch(0)
+        row.addWidget(self.choice)
+        self.column.addLayout(row)
         self.problem = Note("bad")
         self.warning = Note("warn")
         for note in (self.problem, self.warning):
@@ -60,6 +59,9 @@ class PlanStep(StepPage):
         self.views.addWidget(self.table)
         self.views.addWidget(self.map)
         self.column.addWidget(self.views, 1)
+        self.notes = label("", "second-muted", wrap=True, selectable=True)
+        self.notes.hide()
+        self.column.addWidget(self.notes)
         self.pane = DiffPane()
         self.set_panel(self.pane, 416)
         self.save = Button(self.tr("Save plan"), "ghost", icon_name="upload", on_click=self._save)
@@ -120,6 +122,8 @@ class PlanStep(StepPage):
         self.warning.setVisible(bool(plan.warnings))
         self.warning.show_text("warn", "", "\n".join(sentence(w) for w in plan.warnings))
         self.sentence.setText(self._sentence(plan))
+        self.notes.setText(" ".join(sentence(n) for n in plan.notes))
+        self.notes.setVisible(bool(plan.notes))
         changing = [n for n in plan.nodes if n.changes]
         chosen = self.table.chosen_node()
         if not any(n.node == chosen for n in changing) and changing:
@@ -133,7 +137,7 @@ class PlanStep(StepPage):
             first = self.tr("Everything is right as it is.")
         else:
             first = self.tr("What would be changed. Nothing has been changed so far.")
-        return " ".join((first, *(sentence(n) for n in plan.notes)))
+        return first
 
     def _node_of_map(self, name: str) -> None:
         self.table._choose(name)

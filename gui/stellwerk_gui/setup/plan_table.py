@@ -19,6 +19,7 @@ from stellwerk.model.plan import FileChange, NodePlan, Plan
 from stellwerk_gui import theme
 from stellwerk_gui.icons import paint_icon
 from stellwerk_gui.widgets.controls import plain_tip
+from stellwerk_gui.widgets.ink import CENTRE, LEFT, RIGHT, write
 
 if TYPE_CHECKING:
     from stellwerk_gui.controller import Controller
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 ROW_PX, HEAD_PX = 28, 31
 NODE_ROLE = int(Qt.ItemDataRole.UserRole)
 SUMMARY_ROLE, NUMBER_ROLE, ADOPTED_ROLE, CHANGED_ROLE, OLD_ROLE = (NODE_ROLE + i for i in range(1, 6))
-WIDTHS = (32, 50, 50, 124, 84, 128, 112, 96)
+WIDTHS = (24, 50, 46, 132, 92, 132, 120, 96)
 PORT, HALF, INTERFACE, TO, NOW, THEN, MTU = range(1, 8)
 AnyIndex = QModelIndex | QPersistentModelIndex
 
@@ -89,6 +90,7 @@ class PlanTable(QTreeWidget):
                 item.setData(0, OLD_ROLE, mtu if changes else "")
                 item.setToolTip(THEN, plain_tip(row.why))
                 item.setToolTip(NOW, plain_tip("\n".join(row.now)))
+                item.setToolTip(TO, plain_tip(row.peer or ""))
                 top.addChild(item)
             top.setExpanded(True)
         for column, width in enumerate(WIDTHS):
@@ -181,20 +183,18 @@ class PlanPainter(QStyledItemDelegate):
         p.setBrush(QColor(t.node_colour(index.data(NUMBER_ROLE))))
         p.drawRoundedRect(QRectF(box.left() + px(34), middle - px(5), px(10), px(10)), 3, 3)
         p.setFont(theme.font(theme.TEXT_PT * t.scale, QFont.Weight.DemiBold))
-        name = p.fontMetrics().elidedText(index.data(), Qt.TextElideMode.ElideRight, px(180))
         p.setPen(QColor(c.text))
         left = box.left() + px(54)
-        p.drawText(box.adjusted(px(54), 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, name)
-        left += p.fontMetrics().horizontalAdvance(name) + px(10)
+        place = QRectF(left, box.top(), px(180), box.height())
+        left += write(p, place, LEFT, index.data(), may_shorten=True) + px(10)
         p.setFont(theme.font(theme.SECOND_PT * t.scale))
         tag = index.data(ADOPTED_ROLE)
         changes = bool(index.data(CHANGED_ROLE))
         width = p.fontMetrics().horizontalAdvance(tag) + px(14 if changes else 34)
         place = QRectF(box.right() - px(10) - width, middle - px(10), width, px(20))
         p.setPen(QColor(c.muted))
-        room = int(place.left() - left - px(8))
-        summary = p.fontMetrics().elidedText(index.data(SUMMARY_ROLE), Qt.TextElideMode.ElideRight, room)
-        p.drawText(QRectF(left, box.top(), room, box.height()), Qt.AlignmentFlag.AlignVCenter, summary)
+        room = place.left() - left - px(8)
+        write(p, QRectF(left, box.top(), room, box.height()), LEFT, index.data(SUMMARY_ROLE), may_shorten=True)
         p.setPen(Qt.PenStyle.NoPen)
         p.setBrush(QColor(c.raised if changes else c.good_soft))
         p.drawRoundedRect(place, 4, 4)
@@ -202,7 +202,7 @@ class PlanPainter(QStyledItemDelegate):
         if not changes:
             paint_icon(p, "check", QRectF(place.left() + px(8), middle - px(7), px(14), px(14)), c.good_text)
             place.setLeft(place.left() + px(20))
-        p.drawText(place, Qt.AlignmentFlag.AlignCenter, tag)
+        write(p, place, CENTRE, tag)
 
     def _cell(self, p: QPainter, box: QRectF, index: AnyIndex, selected: bool) -> None:
         t = theme.current()
@@ -221,13 +221,11 @@ class PlanPainter(QStyledItemDelegate):
         if column == MTU:
             self._mtu(p, room.adjusted(-px(12), 0, -px(8), 0), str(index.data() or ""), first.data(OLD_ROLE))
             return
-        text = p.fontMetrics().elidedText(str(index.data() or ""), Qt.TextElideMode.ElideRight, int(room.width()))
-        p.drawText(room, Qt.AlignmentFlag.AlignVCenter, text)
+        write(p, room, LEFT, str(index.data() or ""), may_shorten=column in (TO, NOW))  # the tool tip has it whole
 
     def _mtu(self, p: QPainter, room: QRectF, text: str, old: str) -> None:
-        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        p.drawText(room, right, text)
+        write(p, room, RIGHT, text)
         if old:
             p.setPen(QColor(theme.current().tokens.muted))
             left = room.adjusted(0, 0, -p.fontMetrics().horizontalAdvance(text), 0)
-            p.drawText(left, right, f"{old} → ")
+            write(p, left, RIGHT, f"{old} → ")

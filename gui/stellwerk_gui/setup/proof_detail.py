@@ -12,6 +12,7 @@ from stellwerk_gui.language import local
 from stellwerk_gui.setup.proof_cells import Cell, Column, Row, head, kind_word, said, verdict_word
 from stellwerk_gui.widgets.controls import Swatch as NodeSwatch
 from stellwerk_gui.widgets.controls import clear_layout, frame, hbox, label, restyle, sentence, vbox
+from stellwerk_gui.widgets.ink import CENTRE, LEFT, write
 
 EVIDENCE_LINES = 6
 TAGS = {
@@ -45,6 +46,7 @@ class CellDetail(QWidget):
         self._why = label(self.tr("Choose a cell to see what was measured."), "muted", wrap=True, selectable=True)
         words.addWidget(self._why)
         self._evidence = QPlainTextEdit()
+        self._evidence.setProperty("kind", "code")
         self._evidence.setReadOnly(True)
         self._evidence.setTabChangesFocus(True)
         self._evidence.setAccessibleName(self.tr("What was measured"))
@@ -135,7 +137,7 @@ class Bars(QWidget):
         width, height = self.width() / t.scale, self.height() / t.scale
         p.setFont(theme.font(theme.SECOND_PT))
         p.setPen(QColor(c.muted))
-        p.drawText(QRectF(0, 0, width, 18), Qt.AlignmentFlag.AlignVCenter, self._title)
+        write(p, QRectF(0, 0, width, 18), LEFT, self._title)
         plot = QRectF(0, 28, width, min(height - 50, 170.0))
         mark = self._mark()
         top = max(*values, mark or 0.0) * 1.04
@@ -151,7 +153,7 @@ class Bars(QWidget):
             weight = QFont.Weight.DemiBold if i == self._chosen else QFont.Weight.Normal
             p.setFont(theme.font(theme.SECOND_PT, weight))
             p.setPen(QColor(c.warn_text if odd else c.text if i == self._chosen else c.muted))
-            p.drawText(QRectF(i * step - 4, plot.bottom() + 3, step + 8, 16), Qt.AlignmentFlag.AlignCenter, name)
+            write(p, QRectF(i * step - 4, plot.bottom() + 3, step + 8, 16), CENTRE, name)
         if mark is not None:
             y = plot.bottom() - mark / top * plot.height()
             p.setPen(QPen(QColor(c.muted), 1, Qt.PenStyle.DashLine))

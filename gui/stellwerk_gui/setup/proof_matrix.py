@@ -16,6 +16,7 @@ from stellwerk_gui.icons import paint_icon
 from stellwerk_gui.language import local
 from stellwerk_gui.setup.proof_cells import Cell, Column, Row, columns_of, head, pass_mark, rows_of, said
 from stellwerk_gui.widgets.controls import plain_tip
+from stellwerk_gui.widgets.ink import LEFT, write
 
 if TYPE_CHECKING:
     from stellwerk_gui.controller import Controller
@@ -168,16 +169,12 @@ class TwoLineHeader(QHeaderView):
         room = box.adjusted(px(14 if index == 0 else 12), 0, -px(4), 0)
         painter.setFont(theme.font(theme.SECOND_PT * t.scale, QFont.Weight.Medium))
         painter.setPen(QColor(c.muted))
-        width = int(room.width())
-        shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, width)
-        middle = Qt.AlignmentFlag.AlignVCenter
         if not mark:
-            painter.drawText(room, middle, shown)
+            write(painter, room, LEFT, text)
         else:
-            painter.drawText(room.adjusted(0, px(8), 0, -px(26)), middle, shown)
+            write(painter, room.adjusted(0, px(8), 0, -px(26)), LEFT, text)
             painter.setFont(theme.font(theme.SECOND_PT * t.scale))
-            below = painter.fontMetrics().elidedText(mark, Qt.TextElideMode.ElideRight, width)
-            painter.drawText(room.adjusted(0, px(26), 0, -px(8)), middle, below)
+            write(painter, room.adjusted(0, px(26), 0, -px(8)), LEFT, mark)
         painter.restore()
 
 
@@ -209,13 +206,11 @@ class CellPainter(QStyledItemDelegate):
         p.setPen(QColor(c.text))
         p.setFont(theme.font(theme.TEXT_PT * t.scale, QFont.Weight.DemiBold))
         room = area.adjusted(px(32), 0, -px(4), 0)
-        name = p.fontMetrics().elidedText(index.data(), Qt.TextElideMode.ElideRight, int(room.width() * 0.6))
-        p.drawText(room, Qt.AlignmentFlag.AlignVCenter, name)
-        room.setLeft(room.left() + p.fontMetrics().horizontalAdvance(name) + px(8))
+        place = QRectF(room.left(), room.top(), room.width() * 0.6, room.height())
+        room.setLeft(room.left() + write(p, place, LEFT, index.data(), may_shorten=True) + px(8))
         p.setFont(theme.font(theme.SECOND_PT * t.scale))
         p.setPen(QColor(c.muted))
-        way = p.fontMetrics().elidedText(index.data(WAY_ROLE) or "", Qt.TextElideMode.ElideRight, int(room.width()))
-        p.drawText(room, Qt.AlignmentFlag.AlignVCenter, way)
+        write(p, room, LEFT, index.data(WAY_ROLE) or "", may_shorten=True)
 
     def _cell(self, p: QPainter, area: QRectF, cell: Cell, selected: bool) -> None:
         t = theme.current()
@@ -238,14 +233,12 @@ class CellPainter(QStyledItemDelegate):
         p.setFont(theme.font(10.0 * t.scale, QFont.Weight.DemiBold if ground else QFont.Weight.Normal))
         p.setPen(QColor(ink))
         room = QRectF(left, inner.top(), inner.right() - left - px(4), inner.height())
-        text = p.fontMetrics().elidedText(cell.text, Qt.TextElideMode.ElideRight, int(room.width()) + 1)
-        middle = Qt.AlignmentFlag.AlignVCenter
-        p.drawText(room.adjusted(0, -px(8), 0, -px(8)) if cell.old else room, middle, text)
+        place = room.adjusted(0, -px(8), 0, -px(8)) if cell.old else room
+        write(p, place, LEFT, cell.text, may_shorten=True)  # its tool tip has all of it
         if cell.old:
             p.setFont(theme.font(8.0 * t.scale))
             p.setPen(QColor(c.muted))
-            old = p.fontMetrics().elidedText(cell.old, Qt.TextElideMode.ElideRight, int(room.width()) + 1)
-            p.drawText(room.adjusted(0, px(9), 0, px(9)), middle, old)
+            write(p, room.adjusted(0, px(9), 0, px(9)), LEFT, cell.old, may_shorten=True)
 
 
 def all_cells(rows: Sequence[Row]) -> list[Cell]:

@@ -106,7 +106,6 @@ class ProveStep(StepPage):
         proof, running = self.controller.proof, self.controller.proving
         for button in (self.html, self.json):
             button.setVisible(proof is not None and not running)
-        self.run.setVisible(not running and self.isVisible())
         self.stop.setVisible(running)
         if proof is not None and self.isVisible():
             if not running:
@@ -143,6 +142,3 @@ class ProveStep(StepPage):
     def footer_buttons(self) -> tuple[Button, ...]:
         self.mesh.setVisible(len(self.controller.nodes) > 1)
         return (self.mesh,)
-
-    def left(self) -> None:
-        self.run.hide()  # it lies in the title line of the page

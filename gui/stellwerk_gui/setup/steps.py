@@ -12,7 +12,19 @@ from PySide6.QtWidgets import QAbstractButton, QFrame
 from stellwerk_gui import theme
 from stellwerk_gui.icons import paint_icon
 from stellwerk_gui.widgets.controls import vbox
+from stellwerk_gui.widgets.ink import CENTRE, LEFT, RIGHT, write
 from stellwerk_gui.widgets.pressing import EnterPresses
+
+
+@dataclass(frozen=True, slots=True)
+class PartView:
+    """One view of the step in front: its name, how far it is, whether it is the one shown."""
+
+    key: str
+    title: str
+    note: str
+    good: bool
+    shown: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +36,45 @@ class StepView:
     note: str = ""
     state: str = "ahead"
     reachable: bool = False
+    parts: tuple[PartView, ...] = ()
+
+
+class PartItem(EnterPresses, QAbstractButton):
+    """One view of a step, below it."""
+
+    def __init__(self, view: PartView) -> None:
+        super().__init__()
+        self.view = view
+        self.setFixedHeight(theme.current().px(32))
+        self.setAccessibleName(f"{view.title}, {view.note}")
+        self.setCheckable(True)
+        self.setChecked(view.shown)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme.current().px(176), self.height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        t = theme.current()
+        c = t.tokens
+        p = QPainter(self)
+        p.setRenderHint(QPainter.RenderHint.Antialiasing)
+        p.scale(t.scale, t.scale)
+        box = QRectF(36, 0, self.width() / t.scale - 36, self.height() / t.scale)
+        if self.view.shown or self.underMouse() or t.ringed(self):
+            p.setPen(QPen(QColor(c.accent), 2) if t.ringed(self) else Qt.PenStyle.NoPen)
+            p.setBrush(QColor(c.raised if self.view.shown else c.surface))
+            p.drawRoundedRect(box.adjusted(1, 1, -1, -1), 6, 6)
+        name, colour = ("circle-check", c.good) if self.view.good else ("circle-x", c.bad)
+        paint_icon(p, name, QRectF(box.left() + 9, box.center().y() - 7, 14, 14), colour)
+        p.setFont(theme.font(theme.SECOND_PT))
+        note_w = p.fontMetrics().horizontalAdvance(self.view.note)
+        p.setPen(QColor(c.text))
+        write(p, QRectF(box.right() - 10 - note_w, 0, note_w + 1, box.height()), RIGHT, self.view.note)
+        p.setFont(theme.font(theme.TEXT_PT))
+        p.setPen(QColor(c.text if self.view.shown else c.muted))
+        write(p, QRectF(box.left() + 32, 0, box.width() - 48 - note_w, box.height()), LEFT, self.view.title)
+        p.end()
 
 
 class StepItem(EnterPresses, QAbstractButton):
@@ -32,7 +83,7 @@ class StepItem(EnterPresses, QAbstractButton):
     def __init__(self, number: int, view: StepView) -> None:
         super().__init__()
         self.number, self.view = number, view
-        self.setFixedHeight(theme.current().px(52 if view.note else 40))
+        self.setFixedHeight(theme.current().px(54 if view.note else 38))
         self.setEnabled(view.reachable)
         self.setAccessibleName(f"{number}. {view.title}" + (f", {view.note}" if view.note else ""))
         if view.reachable:
@@ -65,18 +116,16 @@ class StepItem(EnterPresses, QAbstractButton):
         else:
             p.setFont(theme.font(theme.SECOND_PT, QFont.Weight.DemiBold))
             p.setPen(QColor(ink))
-            p.drawText(circle, Qt.AlignmentFlag.AlignCenter, str(self.number))
+            write(p, circle, CENTRE, str(self.number))
         now = self.view.state in ("now", "bad")
         p.setFont(theme.font(theme.TEXT_PT, QFont.Weight.DemiBold if now else QFont.Weight.Medium))
         p.setPen(QColor(c.muted if self.view.state == "ahead" else c.text))
         room = int(width - 42)
-        title = p.fontMetrics().elidedText(self.view.title, Qt.TextElideMode.ElideRight, room)
-        p.drawText(QRectF(40, 6, room, 24), Qt.AlignmentFlag.AlignVCenter, title)
+        write(p, QRectF(40, 6, room, 24), LEFT, self.view.title)
         if self.view.note:
             p.setFont(theme.font(theme.SECOND_PT))
             p.setPen(QColor(c.muted))
-            note = p.fontMetrics().elidedText(self.view.note, Qt.TextElideMode.ElideRight, room)
-            p.drawText(QRectF(40, 28, room, 18), Qt.AlignmentFlag.AlignVCenter, note)
+            write(p, QRectF(40, 29, room, 18), LEFT, self.view.note)
         p.end()
 
 
@@ -84,13 +133,14 @@ class Steps(QFrame):
     """All steps; a click on one that was passed goes back to it."""
 
     chosen = Signal(str)
+    part_chosen = Signal(str)
 
     def __init__(self) -> None:
         super().__init__()
         self.setFixedWidth(theme.current().px(208))
         self._column = vbox(self, margins=(16, 16, 16, 16), spacing=4)
         self._column.addStretch(1)
-        self._items: list[StepItem] = []
+        self._items: list[QAbstractButton] = []
         self._shown: tuple[StepView, ...] = ()
 
     def show_steps(self, views: Sequence[StepView]) -> None:
@@ -104,5 +154,10 @@ class Steps(QFrame):
         for number, view in enumerate(views, 1):
             item = StepItem(number, view)
             item.clicked.connect(lambda _=False, key=view.key: self.chosen.emit(key))
-            self._column.insertWidget(number - 1, item)
             self._items.append(item)
+            for part in view.parts:
+                below = PartItem(part)
+                below.clicked.connect(lambda _=False, key=part.key: self.part_chosen.emit(key))
+                self._items.append(below)
+        for place, made in enumerate(self._items):
+            self._column.insertWidget(place, made)

@@ -13,6 +13,7 @@ from stellwerk_gui.widgets.controls import Button, hbox, label, vbox
 
 if TYPE_CHECKING:
     from stellwerk_gui.controller import Controller
+    from stellwerk_gui.setup.steps import PartView
 
 
 NARROW_PX, MAIN_PX, LEAST_PANEL_PX = 760, 440, 236
@@ -79,6 +80,13 @@ class StepPage(QWidget):
     def note(self) -> str:
         """One short line below the step's name."""
         return ""
+
+    def parts(self) -> tuple[PartView, ...]:
+        """The views between which a person may choose, for the list of steps."""
+        return ()
+
+    def show_part(self, key: str) -> None:
+        """Show one of `parts`."""
 
     def next_label(self) -> str:
         """The text of the button that goes on."""

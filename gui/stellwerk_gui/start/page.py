@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QDate, QLocale, QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFont,
+    QFontMetricsF,
     QKeyEvent,
     QKeySequence,
     QMouseEvent,
@@ -18,9 +19,10 @@ from PySide6.QtGui import (
     QPainterPath,
     QPaintEvent,
     QPen,
+    QResizeEvent,
     QShortcut,
 )
-from PySide6.QtWidgets import QAbstractButton, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QLabel, QMenu, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from stellwerk import __version__
 from stellwerk.model.errors import StellwerkError
@@ -29,10 +31,12 @@ from stellwerk_gui import theme
 from stellwerk_gui.icons import paint_icon
 from stellwerk_gui.language import local
 from stellwerk_gui.shell import Page
-from stellwerk_gui.widgets.controls import Button, Icon, clear_layout, frame, hbox, label, vbox
+from stellwerk_gui.start.glyph import paint_glyph
+from stellwerk_gui.widgets.controls import Button, Icon, clear_layout, frame, hbox, label, plain_tip, vbox
+from stellwerk_gui.widgets.ink import CENTRE, LEFT, RIGHT, write, write_lines
 from stellwerk_gui.widgets.pressing import EnterPresses
 
-CONTENT_W = 936
+CONTENT_W, MENU_W = 936, 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,10 @@ class RecentEntry:
     shape: str
     kind: str
     nodes: int
-    problem: str
+    state: str
+    icon: str
+    colour: str
+    seen: str
     seen_at: float
 
 
@@ -78,23 +85,23 @@ class Door(EnterPresses, QAbstractButton):
         p.setBrush(QColor(c.raised if self.underMouse() else c.surface))
         p.drawRoundedRect(box, 12, 12)
         p.setPen(QColor(c.line))
-        split = box.top() + 148
+        wide = box.width() > 270
+        split = box.top() + (148 if wide else 128)
         p.drawLine(QPointF(box.left(), split), QPointF(box.right(), split))
-        self._draw(p, QPointF(box.center().x(), box.top() + 74))
+        self._draw(p, QPointF(box.center().x(), (box.top() + split) / 2))
         p.setFont(theme.font(theme.TITLE_PT, QFont.Weight.DemiBold))
         p.setPen(QColor(c.text))
-        p.drawText(QRectF(box.left() + 18, split + 16, box.width() - 60, 24), Qt.AlignmentFlag.AlignLeft, self.title)
+        write(p, QRectF(box.left() + 18, split + 18, box.width() - 60, 24), LEFT, self.title)
         p.setFont(theme.font(theme.TEXT_PT))
         p.setPen(QColor(c.muted))
-        flags = Qt.AlignmentFlag.AlignLeft | Qt.TextFlag.TextWordWrap
-        p.drawText(QRectF(box.left() + 18, split + 44, box.width() - 36, 60), flags, self.text_line)
-        hint = QRectF(box.right() - 38, split + 18, 18, 20)
+        write_lines(p, QRectF(box.left() + 18, split + 45, box.width() - 36, 56), self.text_line, 20 if wide else 18)
+        hint = QRectF(box.right() - 37, split + 19, 18, 20)
         p.setPen(Qt.PenStyle.NoPen)
         p.setBrush(QColor(c.raised if not self.underMouse() else c.hover))
         p.drawRoundedRect(hint, 4, 4)
         p.setFont(theme.font(theme.SECOND_PT))
         p.setPen(QColor(c.muted))
-        p.drawText(hint, Qt.AlignmentFlag.AlignCenter, self.key)
+        write(p, hint, CENTRE, self.key)
         p.end()
 
     def _draw(self, p: QPainter, middle: QPointF) -> None:
@@ -148,6 +155,18 @@ class RecentRow(EnterPresses, QAbstractButton):
         self.setAccessibleName(f"{entry.name}, {entry.shape}")
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFixedHeight(theme.current().px(48))
+        self.setToolTip(plain_tip(entry.state))
+        row = hbox(self, margins=(0, 0, 8, 0))
+        row.addStretch(1)
+        self.more = Button("", "icon", icon_name="dots", icon_colour="muted", on_click=self._menu)
+        self.more.setAccessibleName(self.tr("More about {name}").format(name=entry.name))
+        row.addWidget(self.more)
+
+    def _menu(self) -> None:
+        menu = QMenu(self)
+        menu.addAction(self.tr("Open"), self.click)
+        menu.addAction(self.tr("Forget …"), self.forget.emit)
+        menu.popup(self.more.mapToGlobal(QPoint(0, self.more.height())))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Delete:
@@ -169,25 +188,22 @@ class RecentRow(EnterPresses, QAbstractButton):
         elif not self._first:
             p.setPen(QColor(c.line))
             p.drawLine(QPointF(12, 0.5), QPointF(box.right() - 12, 0.5))
-        paint_icon(p, "cluster", QRectF(20, 13, 22, 22), c.muted)
-        middle = Qt.AlignmentFlag.AlignVCenter
+        paint_glyph(p, QRectF(14, 8, 40, 32), self.entry.kind, self.entry.nodes, c.muted)
         p.setFont(theme.font(theme.TEXT_PT, QFont.Weight.DemiBold))
         p.setPen(QColor(c.text))
-        name = p.fontMetrics().elidedText(self.entry.name, Qt.TextElideMode.ElideRight, 124)
-        p.drawText(QRectF(72, 0, 128, 48), middle, name)
+        write(p, QRectF(72, 0, 124, 48), LEFT, self.entry.name, may_shorten=True)
         p.setFont(theme.font(theme.TEXT_PT))
         p.setPen(QColor(c.muted))
-        p.drawText(QRectF(208, 0, 180, 48), middle, self.entry.shape)
-        if self.entry.problem:
-            paint_icon(p, "alert-triangle", QRectF(394, 17, 14, 14), c.warn)
-            p.setPen(QColor(c.text))
-            room = int(box.width() - 394 - 150)
-            text = p.fontMetrics().elidedText(local(self.entry.problem), Qt.TextElideMode.ElideRight, room)
-            p.drawText(QRectF(414, 0, room, 48), middle, text)
+        write(p, QRectF(208, 0, 170, 48), LEFT, self.entry.shape)
+        at = QFontMetricsF(theme.font(theme.SECOND_PT)).horizontalAdvance(self.entry.seen)
+        right = box.right() - MENU_W - 8
+        if self.entry.state:
+            paint_icon(p, self.entry.icon, QRectF(392, 17, 14, 14), getattr(c, self.entry.colour))
+            p.setPen(QColor(c.text if self.entry.colour != "muted" else c.muted))
+            write(p, QRectF(412, 0, right - at - 424, 48), LEFT, self.entry.state, may_shorten=True)
         p.setFont(theme.font(theme.SECOND_PT))
         p.setPen(QColor(c.muted))
-        at = datetime.fromtimestamp(self.entry.seen_at).strftime("%d %b %H:%M")
-        p.drawText(QRectF(box.right() - 140, 0, 128, 48), middle | Qt.AlignmentFlag.AlignRight, at)
+        write(p, QRectF(right - at, 0, at, 48), RIGHT, self.entry.seen)
         p.end()
 
 
@@ -223,7 +239,13 @@ class StartPage(Page):
             QShortcut(QKeySequence(str(number)), self, door.click)
 
     def _build(self) -> None:
-        row = hbox(self.body, margins=(24, 76, 24, 16), spacing=0)
+        area = QScrollArea()  # a low window scrolls
+        area.setWidgetResizable(True)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        vbox(self.body, spacing=0).addWidget(area)
+        inner = QWidget()
+        area.setWidget(inner)
+        self._row = row = hbox(inner, margins=(24, 88, 24, 16), spacing=0)
         column_box = QWidget()
         column_box.setMaximumWidth(theme.current().px(CONTENT_W))
         row.addStretch(1)
@@ -257,9 +279,16 @@ class StartPage(Page):
         column.addLayout(self._recent)
         column.addStretch(1)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        px = theme.current().px
+        left, _, right, bottom = (px(n) for n in (24, 0, 24, 16))
+        self._row.setContentsMargins(left, px(88 if self.height() > px(700) else 20), right, bottom)
+
     def _network_card(self) -> QWidget:
         card = frame("card")
         row = hbox(card, margins=(18, 11, 18, 11), spacing=10)
+        card.setFixedHeight(theme.current().px(56))
         self.network_icon = Icon("wifi", "muted", 18)
         row.addWidget(self.network_icon)
         self.network_text = label(self.tr("Listening for machines on this network"))
@@ -291,6 +320,8 @@ class StartPage(Page):
         self.network_text.setText(
             self.tr("1 machine found") if len(names) == 1 else self.tr("{n} machines found").format(n=len(names))
         )
+        one = self.tr("Pair this one")
+        self.pair_found.setText(one if len(names) == 1 else self.tr("Pair these {n}").format(n=len(names)))
         shown = names[:4]
         for name in shown:
             self.found_chips.addWidget(_chip(name))
@@ -348,17 +379,66 @@ class _Mark(QWidget):
 
 
 def _chip(text: str) -> QLabel:
-    made = label(text, "tag-plain")
-    return made
+    return label(text, "chip")
 
 
 def _entry(folder: ClusterFolder) -> RecentEntry:
     seen = folder.cluster_file.stat().st_mtime
+    at = when(seen)
     try:
         cluster = folder.load()
     except StellwerkError as error:
-        return RecentEntry(folder, folder.path.name, "", "", 0, error.what, seen)
+        return RecentEntry(folder, folder.path.name, "", "", 0, local(error.what), "circle-x", "bad", at, seen)
     count = len(cluster.nodes)
-    shape = f"{count} Spark{'s' if count != 1 else ''}" + (f", {cluster.topology}" if cluster.topology else "")
-    unfinished = "set-up not finished" if cluster.page not in ("prove", "done") else ""
-    return RecentEntry(folder, cluster.name, shape, cluster.topology or "", count, unfinished, seen)
+    kind = cluster.topology or ""
+    shape = translate("1 Spark") if count == 1 else translate("{n} Sparks").format(n=count)
+    shape += f", {kind_word(kind)}" if kind else ""
+    if cluster.page not in ("prove", "done"):
+        state = (translate("set-up not finished"), "circle-minus", "muted")
+    else:
+        state = _last_proof(folder)
+    return RecentEntry(folder, cluster.name, shape, kind, count, *state, at, seen)
+
+
+def _last_proof(folder: ClusterFolder) -> tuple[str, str, str]:
+    """What the newest proof found: words, icon, colour."""
+    from stellwerk.model.finding import Verdict
+    from stellwerk.setup.history import newest
+
+    proof = newest(folder.reports)
+    if proof is None:
+        return (translate("not proven yet"), "circle-minus", "muted")
+    bad = sum(c.verdict in (Verdict.FAIL, Verdict.DEGRADED) for c in proof.checks)
+    if not bad:
+        return (translate("fine at last sight"), "circle-check", "good")
+    words = translate("1 finding") if bad == 1 else translate("{n} findings").format(n=bad)
+    failed = proof.verdict is Verdict.FAIL
+    return (words, "circle-x" if failed else "alert-triangle", "bad" if failed else "warn")
+
+
+def kind_word(kind: str) -> str:
+    """A saved topology in the user's language, in the middle of a sentence."""
+    words = {
+        "single": translate("single"),
+        "pair": translate("pair"),
+        "ring": translate("ring"),
+        "chain": translate("chain"),
+        "switch": translate("switch"),
+    }
+    return words.get(kind, kind)
+
+
+def when(at: float) -> str:
+    """`today 13:41`, `yesterday 18:20`, `3 Nov`."""
+    then, now = datetime.fromtimestamp(at), datetime.now()
+    days = (now.date() - then.date()).days
+    time = then.strftime("%H:%M")
+    if days == 0:
+        return translate("today {time}").format(time=time)
+    if days == 1:
+        return translate("yesterday {time}").format(time=time)
+    return QLocale(translate("en")).toString(QDate(then.year, then.month, then.day), translate("d MMM"))
+
+
+def translate(text: str) -> str:
+    return QCoreApplication.translate("start", text)

@@ -127,7 +127,7 @@ class Graph(QWidget):
         self.summary = label("", "second-muted")
         head.addWidget(self.summary)
         column.addLayout(head)
-        head.setContentsMargins(0, theme.current().px(12), 0, theme.current().px(6))
+        head.setContentsMargins(0, theme.current().px(12), 0, theme.current().px(8))
         self.plot = Plot(self.group)
         self.plot.setAntialiasing(True)
         self.plot.setAccessibleName(f"{self.title_text}, {self.unit}")

@@ -82,10 +82,18 @@ class GraphGroup(QObject):
         self.hidden = self.hidden ^ {name}
         self.series_changed.emit()
 
-    def isolate(self, name: str, names: Sequence[str]) -> None:
-        """Show only `name`; once more shows all again."""
+    def add(self, name: str, names: Sequence[str]) -> None:
+        """Show `name` beside what was isolated; where all are shown it becomes the first of them."""
+        if not self.hidden:
+            self.isolate(name, names)
+        elif name in self.hidden:
+            self.toggle(name)
+
+    def isolate(self, name: str, names: Sequence[str], after_click: bool = False) -> None:
+        """Show only `name`; once more shows all again. `after_click`: the first click of two has toggled it."""
         others = frozenset(n for n in names if n != name)
-        self.hidden = frozenset() if self.hidden == others else others
+        before = self.hidden ^ {name} if after_click else self.hidden
+        self.hidden = frozenset() if before == others else others
         self.series_changed.emit()
 
     def wall(self, time_s: float, now_s: float, now_wall_s: float) -> float:

@@ -71,15 +71,24 @@ def write(
     return width
 
 
-def write_lines(painter: QPainter, box: QRectF, text: str, most: int = 2) -> float:
-    """At most `most` lines, wrapped between words; returns their height."""
-    flags = Qt.AlignmentFlag.AlignLeft | Qt.TextFlag.TextWordWrap
-    needed = painter.boundingRect(QRectF(box.left(), box.top(), box.width(), 10_000), flags, text)
-    painter.drawText(box, flags, text)
-    if _listeners and text:
-        cut = needed.height() > min(box.height(), most * QFontMetricsF(painter.font()).lineSpacing()) + SLACK
-        _tell(painter, text, text, needed, False, cut)
-    return needed.height()
+def write_lines(painter: QPainter, box: QRectF, text: str, line_px: float) -> float:
+    """Lines of `line_px`, wrapped between words; returns their height."""
+    metrics = QFontMetricsF(painter.font())
+    lines: list[str] = []
+    for word in text.split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and metrics.horizontalAdvance(longer) <= box.width():
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    for i, line in enumerate(lines):
+        place = QRectF(box.left(), box.top() + i * line_px, box.width(), line_px)
+        painter.drawText(place, LEFT, line)
+        if _listeners:
+            width = metrics.horizontalAdvance(line)
+            fits = place.bottom() <= box.bottom() + SLACK and width <= box.width() + SLACK
+            _tell(painter, line, line, _aligned(place, LEFT, width, metrics.height()), False, not fits)
+    return len(lines) * line_px
 
 
 def _aligned(box: QRectF, align: Qt.AlignmentFlag, width: float, height: float) -> QRectF:

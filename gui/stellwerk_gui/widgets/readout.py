@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from stellwerk_gui import theme
 from stellwerk_gui.widgets.graph_group import Series
+from stellwerk_gui.widgets.ink import LEFT, RIGHT, write
 
 READOUT_W = 252
 
@@ -15,7 +16,7 @@ READOUT_W = 252
 class Readout(QWidget):
     """The box beside the crosshair: time, and every series with its value."""
 
-    ROW, HEAD, COLUMNS = 18, 28, 2
+    ROW, HEAD, FOOT, COLUMNS = 16, 26, 8, 2
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -28,7 +29,7 @@ class Readout(QWidget):
         self._time, self._age, self._rows = time, age, rows
         t = theme.current()
         lines = -(-len(rows) // self.COLUMNS)
-        self.setFixedSize(t.px(READOUT_W), t.px(self.HEAD + lines * self.ROW + 8))
+        self.setFixedSize(t.px(READOUT_W), t.px(self.HEAD + lines * self.ROW + self.FOOT))
         self.show()
         self.update()
 
@@ -45,10 +46,10 @@ class Readout(QWidget):
         painter.setFont(theme.font(theme.SECOND_PT, QFont.Weight.DemiBold))
         painter.setPen(QColor(c.text))
         head = QRectF(12, 6, width - 24, 18)
-        painter.drawText(head, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, self._time)
+        write(painter, head, LEFT, self._time)
         painter.setFont(theme.font(theme.SECOND_PT))
         painter.setPen(QColor(c.muted))
-        painter.drawText(head, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, self._age)
+        write(painter, head, RIGHT, self._age)
         lines = -(-len(self._rows) // self.COLUMNS)
         column_w = (width - 24) / self.COLUMNS
         for i, (series, text) in enumerate(self._rows):
@@ -58,9 +59,6 @@ class Readout(QWidget):
             painter.setBrush(QColor(series.colour))
             painter.drawRoundedRect(QRectF(row.left(), row.center().y() - 4, 8, 8), 2, 2)
             painter.setPen(QColor(c.text))
-            name = painter.fontMetrics().elidedText(series.name, Qt.TextElideMode.ElideRight, round(column_w - 60))
-            painter.drawText(
-                row.adjusted(14, 0, 0, 0), Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, name
-            )
-            painter.drawText(row, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, text)
+            used = write(painter, row, RIGHT, text)
+            write(painter, row.adjusted(14, 0, -used - 6, 0), LEFT, series.name, may_shorten=True)
         painter.end()

@@ -32,6 +32,10 @@
    <translation>Schlüssel und Berichte auf diesem Rechner werden entfernt. Die Maschinen behalten Netz und Agent: zuerst entkoppeln.</translation>
   </message>
   <message>
+   <source>Listening for machines over mDNS</source>
+   <translation>Lauscht per mDNS nach Maschinen</translation>
+  </message>
+  <message>
    <source>Logs</source>
    <translation>Protokoll</translation>
   </message>
@@ -259,12 +263,24 @@
  <context>
   <name>CablePanel</name>
   <message>
+   <source>1 cable is right</source>
+   <translation>1 Kabel ist richtig</translation>
+  </message>
+  <message>
    <source>1 thing to put right</source>
    <translation>1 Sache ist zu richten</translation>
   </message>
   <message>
+   <source>Cannot move it now? The machines also work as a chain.</source>
+   <translation>Geht das gerade nicht? Die Maschinen arbeiten auch als Kette.</translation>
+  </message>
+  <message>
    <source>Close</source>
    <translation>Schließen</translation>
+  </message>
+  <message>
+   <source>Evidence</source>
+   <translation>Belege</translation>
   </message>
   <message>
    <source>Give the sudo password</source>
@@ -287,6 +303,10 @@
    <translation>Das Bild folgt in wenigen Sekunden. An den Maschinen wurde bisher nichts geändert.</translation>
   </message>
   <message>
+   <source>Use them as a chain</source>
+   <translation>Als Kette verwenden</translation>
+  </message>
+  <message>
    <source>What to do</source>
    <translation>Was zu tun ist</translation>
   </message>
@@ -297,6 +317,18 @@
   <message>
    <source>{names}: sudo asks for a password</source>
    <translation>{names}: sudo verlangt ein Passwort</translation>
+  </message>
+  <message>
+   <source>{node} port {n}: {words}</source>
+   <translation>{node} Port {n}: {words}</translation>
+  </message>
+  <message>
+   <source>{n} cables are right</source>
+   <translation>{n} Kabel sind richtig</translation>
+  </message>
+  <message>
+   <source>{n} of {all} ports heard a neighbour</source>
+   <translation>{n} von {all} Ports hörten einen Nachbarn</translation>
   </message>
   <message>
    <source>{n} things to put right</source>
@@ -532,16 +564,32 @@
    <translation>Auf dieser Maschine ändert sich nichts.</translation>
   </message>
   <message>
-   <source>and {n} more</source>
-   <translation>und {n} weitere</translation>
-  </message>
-  <message>
    <source>gone</source>
    <translation>entfällt</translation>
   </message>
   <message>
    <source>new</source>
    <translation>neu</translation>
+  </message>
+  <message>
+   <source>then 1 firewall rule</source>
+   <translation>dann 1 Firewall-Regel</translation>
+  </message>
+  <message>
+   <source>then 1 kernel setting</source>
+   <translation>dann 1 Kernel-Einstellung</translation>
+  </message>
+  <message>
+   <source>then {n} firewall rules</source>
+   <translation>dann {n} Firewall-Regeln</translation>
+  </message>
+  <message>
+   <source>then {n} kernel settings</source>
+   <translation>dann {n} Kernel-Einstellungen</translation>
+  </message>
+  <message>
+   <source>then {what}</source>
+   <translation>dann {what}</translation>
   </message>
   <message>
    <source>what would change</source>
@@ -864,6 +912,10 @@
   <message>
    <source>Wanted topology</source>
    <translation>Gewünschte Topologie</translation>
+  </message>
+  <message>
+   <source>{n} of {all}</source>
+   <translation>{n} von {all}</translation>
   </message>
  </context>
  <context>
@@ -1212,8 +1264,16 @@
  <context>
   <name>NodeChip</name>
   <message>
+   <source>Click hides, double click shows it alone, Ctrl+click adds it</source>
+   <translation>Klick blendet aus, Doppelklick zeigt nur ihn, Strg+Klick nimmt ihn dazu</translation>
+  </message>
+  <message>
    <source>no data</source>
    <translation>keine Daten</translation>
+  </message>
+  <message>
+   <source>stale {s}</source>
+   <translation>seit {s} still</translation>
   </message>
  </context>
  <context>
@@ -1652,6 +1712,21 @@
   </message>
  </context>
  <context>
+  <name>RecentRow</name>
+  <message>
+   <source>Forget …</source>
+   <translation>Vergessen …</translation>
+  </message>
+  <message>
+   <source>More about {name}</source>
+   <translation>Mehr zu {name}</translation>
+  </message>
+  <message>
+   <source>Open</source>
+   <translation>Öffnen</translation>
+  </message>
+ </context>
+ <context>
   <name>SelfTestCard</name>
   <message>
    <source>Algorithm</source>
@@ -1876,12 +1951,8 @@
    <translation>Von vorn</translation>
   </message>
   <message>
-   <source>Undo</source>
-   <translation>Rückgängig</translation>
-  </message>
-  <message>
-   <source>Undo plan {id}</source>
-   <translation>Plan {id} zurücknehmen</translation>
+   <source>Undo the plan</source>
+   <translation>Plan zurücknehmen</translation>
   </message>
   <message>
    <source>{n} machines</source>
@@ -1947,6 +2018,14 @@
   </message>
   <message>
    <source>Pair these</source>
+   <translation>Diese koppeln</translation>
+  </message>
+  <message>
+   <source>Pair these {n}</source>
+   <translation>Diese {n} koppeln</translation>
+  </message>
+  <message>
+   <source>Pair this one</source>
    <translation>Diese koppeln</translation>
   </message>
   <message>
@@ -6635,6 +6714,10 @@
    <translation>GPU-Auslastung</translation>
   </message>
   <message>
+   <source>GiB used</source>
+   <translation>GiB belegt</translation>
+  </message>
+  <message>
    <source>Link throughput, received</source>
    <translation>Link-Durchsatz, empfangen</translation>
   </message>
@@ -6792,6 +6875,73 @@
   <message>
    <source>{value} on {half}</source>
    <translation>{value} auf {half}</translation>
+  </message>
+ </context>
+ <context>
+  <name>start</name>
+  <message>
+   <source>1 Spark</source>
+   <translation>1 Spark</translation>
+  </message>
+  <message>
+   <source>1 finding</source>
+   <translation>1 Befund</translation>
+  </message>
+  <message>
+   <source>chain</source>
+   <translation>Kette</translation>
+  </message>
+  <message>
+   <source>d MMM</source>
+   <translation>d. MMM</translation>
+  </message>
+  <message>
+   <source>en</source>
+   <translation>de</translation>
+  </message>
+  <message>
+   <source>fine at last sight</source>
+   <translation>zuletzt in Ordnung</translation>
+  </message>
+  <message>
+   <source>not proven yet</source>
+   <translation>noch nicht bewiesen</translation>
+  </message>
+  <message>
+   <source>pair</source>
+   <translation>Paar</translation>
+  </message>
+  <message>
+   <source>ring</source>
+   <translation>Ring</translation>
+  </message>
+  <message>
+   <source>set-up not finished</source>
+   <translation>Einrichtung nicht fertig</translation>
+  </message>
+  <message>
+   <source>single</source>
+   <translation>einzeln</translation>
+  </message>
+  <message>
+   <source>switch</source>
+   <translation>Switch</translation>
+  </message>
+  <message>
+   <source>today {time}</source>
+   <translation>heute {time}</translation>
+  </message>
+  <message>
+   <source>yesterday {time}</source>
+   <translation>gestern {time}</translation>
+  </message>
+  <message>
+   <source>{n} Sparks</source>
+   <translation>{n} Sparks</translation>
+  </message>
+  <message>
+   <source>{n} findings</source>
+   <translation>{n} Befunde</translation>
   </message>
  </context>
  <context>

@@ -76,7 +76,8 @@ def _strands(painter: QPainter, cable: CableView, a: Anchor, b: Anchor, phase: f
     for i, half in enumerate(halves):
         shift = (i - middle) * STRAND_APART
         path = cable_path(a, b, shift)
-        step = load_step(half.load_gbps)
+        # Where cables themselves are looked at, one that is right is blue although nothing flows yet.
+        step = 2 if cable.label_state == "ok" else load_step(half.load_gbps)
         colour = c.warn if half.state == "warn" else c.bad if half.state == "bad" else c.load[step]
         if half.state == "off":
             colour = c.line

@@ -13,7 +13,7 @@ RING_W, RING_H, RING_LIVE_H = 256.0, 132.0, 182.0
 SWITCH_H, LOW_SWITCH_H = 72.0, 46.0
 CABLE_H, LOW_CABLE_H = 120.0, 42.0
 LOW_CARD_H = 140.0  # where cards get lower than this the switch and its cables give way first
-MIN_CARD_W, MIN_GAP, ROOM_FOR_CABLE = 150.0, 12.0, 48.0
+MIN_CARD_W, MIN_GAP, MAX_GAP, ROOM_FOR_CABLE = 150.0, 12.0, 224.0, 48.0
 MAX_COLUMNS = 4
 
 
@@ -93,7 +93,8 @@ def _rows(
     rows = _split(order, kind)
     columns = max(len(row) for row in rows)
     # Room for the cables between the cards.
-    gap = max(ROOM_FOR_CABLE, min(220.0, (width - columns * card_w) / max(1, columns))) if columns > 1 else 0.0
+    free = width - columns * card_w
+    gap = max(ROOM_FOR_CABLE, min(MAX_GAP, free / (columns - 1))) if columns > 1 else 0.0
     w = min(card_w, (width - (columns - 1) * gap) / columns)
     if w < MIN_CARD_W:
         gap = MIN_GAP
