@@ -8,9 +8,17 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from fixtures.window import opened
+from fixtures.window import opened, patient
 from stellwerk_gui import theme
 from stellwerk_gui.app import Application
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patience() -> Iterator[None]:
+    """Deadlines for a busy computer, in every window of these tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patient(patch)
+        yield
 
 
 @pytest.fixture

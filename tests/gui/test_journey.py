@@ -1,91 +1,83 @@
-"""The whole way through the window with mouse and keyboard, on one virtual cluster."""
+"""The whole way through the window with the mouse, read from what it shows."""
 
 from __future__ import annotations
 
-import psutil
-from PySide6.QtCore import Qt
-from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
+import re
+from pathlib import Path
 
-from fixtures.window import wait_until
-from stellwerk.model.fabric import TopologyKind
-from stellwerk.model.finding import Verdict
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from fixtures.person import Bench, click, reads, sees
+from fixtures.window import opened, wait_until
+from stellwerk_gui import theme
 from stellwerk_gui.app import Application
-from stellwerk_gui.setup.proof_matrix import all_cells
+
+EIGHT = [f"spark-{n}" for n in range(1, 9)]
 
 
-def click(button: QAbstractButton) -> None:
-    assert button.isEnabled(), f"{button.text()} is shut"
-    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+def start_trial(window: Application, nodes: int, topology: str) -> None:
+    """The third door; it opens eight machines on a switch, another shape is asked for by name."""
+    if (nodes, topology) == (8, "switch"):
+        click(window.start.virtual)
+    else:
+        window.try_virtual(nodes, topology)
+    wait_until(lambda: window.shell.front == "setup" and len(window.controller.nodes) == nodes)
 
 
-def words(widget: QWidget) -> str:
-    """Everything that a page says in labels."""
-    return "\n".join(x.text() for x in widget.findChildren(QLabel) if x.isVisibleTo(widget) and x.text())
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize(("topology", "looks"), [("ring", "dark"), ("switch", "light")])
+def test_eight_machines_from_nothing_to_watched_with_the_mouse(
+    qapp: QApplication, tmp_path: Path, topology: str, looks: str
+) -> None:
+    with opened(qapp, tmp_path / "data", theme=looks) as window:
+        assert theme.current().dark is (looks == "dark")
+        setup, shell = window.setup_page, window.shell
+        start_trial(window, 8, topology)
+        sees(setup, *EIGHT, "Set up")
+
+        click(setup.next)
+        sees(setup.stack, "Ready", *EIGHT, seconds=120)
+        wait_until(setup.next.isEnabled, 120, lambda: reads(setup))
+        assert reads(setup.stack, painted=False).count("Ready") == 8
+
+        click(setup.next)
+        said = sees(setup, "The cables are right", seconds=60)
+        assert ("Ring of 8" if topology == "ring" else "Switch") in said
+        if topology == "ring":
+            assert "8 of 8" in reads(setup.stack), "the drawing counts the cables"
+        wait_until(setup.next.isEnabled)
+
+        click(setup.next)
+        sees(setup, "Apply to 8 nodes")
+        said = reads(setup)
+        assert "Nothing has been changed so far." in said
+        assert "spark-1" in said
+        assert "Changes" in said
+
+        click(setup.next)
+        sees(setup, "Confirmed", seconds=120)
+        sees(setup, "Everything works.", seconds=120)
+        said = reads(setup)
+        assert "Simulated hardware." in said
+        assert "checks pass" in said
+        wait_until(lambda: setup.next.text() == "Finish")
+
+        click(setup.next)
+        said = sees(window.cluster_page, "8 of 8 machines connected", seconds=30)
+        assert ("Ring" if topology == "ring" else "Switch") in said
+        card = window.cluster_page.map.card("spark-3")
+        click(card)
+        sees(window.cluster_page.panel, "spark-3", "MTU 9000", "NVIDIA DGX Spark (simulated)")
+
+        click(shell.rail.items["monitor"])
+        bench = Bench(window)
+        bench.load("spark-3")
+        wait_until(lambda: most_gbps(window) > 100, 30, lambda: reads(window.monitor_page), 250)
+        assert "8 of 8 nodes live" in reads(window.monitor_page, painted=False)
 
 
-def set_up(window: Application) -> None:
-    """Find, pair and look at a ring of three."""
-    c, setup = window.controller, window.setup_page
-    window.try_virtual(3, "ring")
-    wait_until(lambda: len(c.nodes) == 3)
-    click(setup.next)
-    wait_until(lambda: all(n.ready for n in c.nodes), 90)
-    click(setup.next)
-    wait_until(lambda: c.look is not None and c.look.topology.kind is TopologyKind.RING, 60)
-
-
-def test_a_ring_is_set_up_broken_and_mended_in_the_window(window: Application) -> None:
-    c, setup, shell = window.controller, window.setup_page, window.shell
-    before = psutil.Process().children(recursive=True)
-    set_up(window)
-    assert setup.next.isEnabled()
-
-    # A plug in the wrong port is seen, named, shuts Next, and goes away by itself when it is put right.
-    window.trial.set_fault("cable-wrong-port", "spark-3")
-    wait_until(lambda: c.look is not None and bool(c.look.cable_findings))
-    wait_until(lambda: "spark-3" in words(setup), 10)
-    assert not setup.next.isEnabled()
-    assert setup.why.text()
-    window.trial.clear_fault("cable-wrong-port", "spark-3")
-    wait_until(lambda: c.look is not None and not c.look.cable_findings)
-    wait_until(setup.next.isEnabled)
-
-    click(setup.next)
-    wait_until(lambda: c.plan is not None)
-    assert setup.next.text() == "Apply to 3 nodes"
-
-    # Cancelled while it runs: every machine is back as it was.
-    click(setup.next)
-    wait_until(lambda: c._apply is not None)
-    apply = setup.views["apply"]
-    click(apply.stop)  # type: ignore[attr-defined]
-    wait_until(lambda: c.outcome is not None, 120)
-    assert c.outcome is not None
-    assert c.outcome.settled
-    assert not c.outcome.applied
-    click(apply.again)  # type: ignore[attr-defined]
-    wait_until(lambda: c.outcome is not None and c.outcome.applied, 120)
-    wait_until(lambda: setup.step == "prove" and c.proof is not None and not c.proving, 120)
-    prove = setup.views["prove"]
-    cells = all_cells(prove.matrix.rows)  # type: ignore[attr-defined]
-    assert {cell.verdict for cell in cells} == {Verdict.PASS}
-    # The collective self-test follows the proof by itself.
-    selftest = prove.selftest  # type: ignore[attr-defined]
-    wait_until(lambda: selftest.test is not None, 60)
-    assert selftest.test.ranks == 3
-    assert {row.wrong for row in selftest.test.rows} == {0}
-
-    # Keyboard: Enter on a card opens its panel.
-    click(setup.next)
-    wait_until(lambda: shell.front == "cluster")
-    card = window.cluster_page.map.card("spark-1")
-    card.setFocus()
-    QTest.keyClick(card, Qt.Key.Key_Return)
-    assert window.cluster_page.panel.isVisibleTo(window.cluster_page)
-
-    # Closed in the middle of a self-test: nothing that it started is left.
-    selftest.run()
-    assert selftest.running
-    window.close()
-    assert psutil.Process().children(recursive=True) == before
+def most_gbps(window: Application) -> float:
+    """The highest rate that Monitor's strip of links has in words."""
+    said = reads(window.monitor_page.strip)
+    return max((float(rate) for rate in re.findall(r"([\d.]+) Gb/s", said)), default=0.0)

@@ -9,25 +9,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QSize, QTranslator
+from PySide6.QtCore import QSize
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from fixtures.eyes import faults
 from fixtures.machines import netdev_of
-from fixtures.window import wait_until
+from fixtures.window import opened
 from fixtures.wires import hear, sparks, switch
 from stellwerk.model.errors import ConnectionFailed
 from stellwerk.model.finding import Check, Verdict, Verification
 from stellwerk.model.sample import GpuSample, NetCounters, Sample
 from stellwerk.model.selftest import SelfTest, SelfTestRow
 from stellwerk.setup.look import Look, judge
-from stellwerk.setup.store import Cluster, ClusterStore
+from stellwerk.setup.store import Cluster
 from stellwerk.telemetry import TelemetryStore
 from stellwerk_gui import theme
 from stellwerk_gui.app import Application
 from stellwerk_gui.cluster_controller import NodeSnapshot
-from stellwerk_gui.settings import SettingsFile
 
 NODES, SECONDS = 8, 20
 PAGES = ("start", "setup", "cluster", "monitor", "measure", "logs", "settings")
@@ -45,6 +44,9 @@ class OpenCluster:
 
     def save(self, cluster: Cluster) -> None:
         self.cluster = cluster
+
+    async def close(self) -> None:
+        """There is nothing to end."""
 
 
 def look_at_eight() -> Look:
@@ -130,23 +132,8 @@ def open_eight(window: Application) -> None:
 @pytest.fixture(params=["en", "de"])
 def spoken(request: pytest.FixtureRequest, qapp: QApplication, tmp_path: Path) -> Iterator[Application]:
     """The window in each language."""
-    store = ClusterStore(tmp_path / "data")
-    SettingsFile(store.base / "settings.json").change(language=request.param)
-    theme.install(qapp).keys_used = False
-    made = Application(qapp, store, time.monotonic(), search=False)
-    made.show()
-    wait_until(lambda: made._pages_built, 30)
-    yield made
-    made.controller.session = None
-    made.close()
-    for translator in qapp.findChildren(QTranslator):
-        QCoreApplication.removeTranslator(translator)
-        translator.deleteLater()
-    made.shell.hide()
-    made.shell.deleteLater()
-    made.deleteLater()
-    qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-    qapp.processEvents()
+    with opened(qapp, tmp_path / "data", language=request.param) as made:
+        yield made
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
