@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from stellwerk.doctor import examine, open_case
 from stellwerk.fabric.cable_findings import cable_findings
 from stellwerk.fabric.cabling import find_cabling
 from stellwerk.fabric.members import Member, make_members
@@ -11,7 +12,7 @@ from stellwerk.fabric.topology import Recommendation, find_topology, recommend
 from stellwerk.model.errors import BadInput
 from stellwerk.model.fabric import CableFinding, HearReport, Topology, TopologyKind
 from stellwerk.model.facts import NodeFacts
-from stellwerk.model.finding import Severity
+from stellwerk.model.finding import Finding, Severity
 from stellwerk.setup.session import HEAR_SECONDS, ClusterSession
 
 
@@ -26,6 +27,7 @@ class Look:
     wanted: TopologyKind
     cable_findings: tuple[CableFinding, ...]
     notes: tuple[str, ...] = ()  # e.g. a node that could not listen
+    findings: tuple[Finding, ...] = ()  # about the machines; what a cable or the plan puts right is not among them
 
     @property
     def worst(self) -> Severity | None:
@@ -66,12 +68,15 @@ def judge(
     topology = find_topology(members, find_cabling(members, reports))
     recommendation = recommend(topology)
     chosen = wanted or recommendation.kind
+    cables = cable_findings(members, topology, chosen)
     return Look(
-        members,
-        reports,
-        topology,
-        recommendation,
-        chosen,
-        cable_findings(members, topology, chosen),
-        notes,
+        members, reports, topology, recommendation, chosen, cables, notes, _by_hand(members, topology, chosen)
+    )
+
+
+def _by_hand(members: tuple[Member, ...], topology: Topology, kind: TopologyKind) -> tuple[Finding, ...]:
+    """What the doctor says of the machines that neither a cable nor the plan puts right."""
+    found = examine(open_case(members, topology, kind)).findings
+    return tuple(
+        f for f in found if f.severity is not Severity.INFO and not f.fix and f.code not in ("link-100g", "half-down")
     )

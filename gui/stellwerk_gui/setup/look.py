@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, Qt, QTimer
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from stellwerk.setup.look import Look
     from stellwerk_gui.controller import Controller
 
+NOTE_KINDS: Mapping[Severity, str] = MappingProxyType(
+    {Severity.BAD: "bad", Severity.WARN: "warn", Severity.INFO: "info"}
+)
 CHOICES = (TopologyKind.PAIR, TopologyKind.RING, TopologyKind.CHAIN, TopologyKind.SWITCH, TopologyKind.SINGLE)
 
 
@@ -202,7 +206,8 @@ class CablePanel(QFrame):
     def show_look(self, look: Look | None, chain: bool = False) -> None:
         """`chain`: the machines would do as a chain as they are."""
         self._instead.setVisible(chain)
-        key = None if look is None else (look.cable_findings, look.notes, look.topology, look.wanted, needs_sudo(look))
+        parts = None if look is None else (look.cable_findings, look.findings, look.notes, look.topology, look.wanted)
+        key = None if look is None else (parts, needs_sudo(look))
         if key == self._shown and look is not None:
             return
         self._shown = key
@@ -222,6 +227,9 @@ class CablePanel(QFrame):
         self._sudo(look)
         for finding in look.cable_findings:
             self._add(finding)
+        for other in look.findings:
+            self._column.addWidget(Note(NOTE_KINDS[other.severity], other.title, other.meaning))
+            self._steps(other.remedy)
         for note in (*look.notes, *look.topology.notes):
             self._column.addWidget(label(sentence(note), "second-muted", wrap=True, selectable=True))
         if bad:
@@ -269,21 +277,23 @@ class CablePanel(QFrame):
         self._column.addWidget(Note("info", title, text, [give]))
 
     def _add(self, finding: CableFinding) -> None:
-        kind = {Severity.BAD: "bad", Severity.WARN: "warn", Severity.INFO: "info"}[finding.severity]
-        self._column.addWidget(Note(kind, finding.title, finding.meaning))
+        self._column.addWidget(Note(NOTE_KINDS[finding.severity], finding.title, finding.meaning))
         backs = [m for m in finding.movements if m.kind in ("move", "swap", "plug", "pull")]
         if backs:
             self._column.addWidget(label(self.tr("What to do"), "second-muted"))
             self._column.addWidget(BackOfMachine(backs[0]))
-        for number, step in enumerate(finding.steps, 1):
+        self._steps(finding.steps)
+
+    def _steps(self, steps: Sequence[str]) -> None:
+        """What to do, in its order."""
+        for number, step in enumerate(steps, 1):
             row = hbox(spacing=8)
             badge = label(str(number), "number")
             badge.setAlignment(Qt.AlignmentFlag.AlignCenter)
             row.addWidget(badge, 0, Qt.AlignmentFlag.AlignTop)
             row.addWidget(label(local(step), wrap=True, selectable=True), 1)
             self._column.addLayout(row)
-        line = frame("line")
-        self._column.addWidget(line)
+        self._column.addWidget(frame("line"))
 
 
 def needs_sudo(look: Look) -> list[str]:
