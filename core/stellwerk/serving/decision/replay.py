@@ -10,11 +10,13 @@ from stellwerk.serving.decision.decide import decide
 from stellwerk.serving.decision.request import RequestView
 from stellwerk.serving.decision.shares import ShareKeeper
 from stellwerk.serving.decision.state import PoolState, StateSnapshot
-from stellwerk.serving.decision.types import Answer, AnswerNeeded, Decision, NoAnswer, NoPool
+from stellwerk.serving.decision.types import Answer, AnswerNeeded, Decision, NoAnswer, NoPool, Question
 from stellwerk.serving.policy.compiled import CompiledPolicy
 
 # Tokens of an answer where a log does not say: the order of magnitude of a chat answer.
 ASSUMED_ANSWER_TOKENS = 300
+# Of a question to a judge: its instructions, the most it is shown of a conversation, and its one word.
+_INSTRUCTION_TOKENS, _JUDGE_TOKENS, _VERDICT_TOKENS = 120, 2200, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ def decide_without_asking(
     policy: CompiledPolicy,
     request: RequestView,
     state: StateSnapshot,
-    asked: Callable[[str], None],
+    asked: Callable[[Question], None],
     *,
     explain: bool = False,
 ) -> Decision:
@@ -65,7 +67,7 @@ def decide_without_asking(
         try:
             return decide(policy, request, state, answers=answers, explain=explain)
         except AnswerNeeded as needed:
-            asked(needed.question.key)
+            asked(needed.question)
             answers[needed.question.key] = NoAnswer("not asked")
 
 
@@ -88,11 +90,13 @@ def replay(
     for entry in log:
         found.requests += 1
         state = StateSnapshot(pools or {}, keeper.thresholds())
+        questions: list[Question] = []
         try:
-            decision = decide_without_asking(policy, entry.request, state, lambda key: found.judged.update((key,)))
+            decision = decide_without_asking(policy, entry.request, state, questions.append)
         except NoPool as error:
             keeper.observe(error.scores)
             found.errors[error.kind] += 1
+            _count_questions(policy, found, questions)
             continue
         keeper.observe(decision.scores)
         found.pools[decision.pool] += 1
@@ -100,7 +104,22 @@ def replay(
         found.wires[entry.request.model, decision.path[0] if decision.path else decision.pool] += 1
         found.wires.update((hop.step, hop.to) for hop in decision.hops)
         _count(policy, found, entry, decision.pool, baseline)
+        _count_questions(policy, found, questions)
     return found
+
+
+def _count_questions(policy: CompiledPolicy, found: Replayed, questions: list[Question]) -> None:
+    """What judges cost on top; the baseline alone would ask nobody."""
+    for question in questions:
+        found.judged[question.key] += 1
+        if question.pool is not None:
+            found.cost = _add(found.cost, _cost(policy, question.pool, _judge_tokens(question), _VERDICT_TOKENS))
+
+
+def _judge_tokens(question: Question) -> int:
+    """About what a judge reads: its instructions, and of the conversation what it gets to see."""
+    letters = sum(len(turn.text) for turn in question.turns)
+    return _INSTRUCTION_TOKENS + min(_JUDGE_TOKENS, int(letters / 3.6))
 
 
 def dearest_pool(policy: CompiledPolicy) -> str | None:

@@ -154,6 +154,25 @@ def test_replay_predicts_share_cost_and_quality(priced: Path, tmp_path: Path) ->
     assert "on 300 graded" in said
 
 
+def test_replay_counts_what_judges_cost(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text(json.dumps({"prompt": "hi", "usage": {"prompt_tokens": 10, "completion_tokens": 10}}) + "\n")
+    text = """version: 1
+models: {auto: ask}
+pools:
+  small: {model: s, price: {input: 1, output: 1}, replicas: [{node: n, port: 1}]}
+  large: {model: l, price: {input: 10, output: 10}, replicas: [{node: n, port: 2}]}
+classifiers: {judge: {kind: llm, pool: small, labels: [simple, complex], on_error: complex}}
+steps: {ask: {classify: judge, to: {simple: small, complex: large}}}
+"""
+    path = tmp_path / "judge.yaml"
+    path.write_text(text)
+    asked = as_json("replay", path, log)
+    assert asked["judged"] == {"judge": 1}
+    assert asked["baseline_cost"] == pytest.approx(200e-6)
+    assert 300e-6 < asked["cost"] < 340e-6, "some 120 tokens for the judge on top of the large pool's 20"
+
+
 def test_replay_takes_what_a_log_says_of_tokens_and_grades(priced: Path, tmp_path: Path) -> None:
     line = {
         "prompt": "hi",
