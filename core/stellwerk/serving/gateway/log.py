@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _NOWHERE = '"pool":null,"path":null'
 _LONGEST_PATH = 200  # of a path that a caller made up
+_MOST_KNOWN = 1024
 _MOST_LINES = 2000  # gathered before they are written in any case
 
 
@@ -31,8 +32,9 @@ class RequestLog:
             self._out = sys.stderr
         elif path is not None:
             self._own = self._out = Path(path).open("a", encoding="ascii")  # noqa: SIM115 - closed by close()
-        self._second = -1
-        self._clock = ""
+        self._known: dict[tuple[object, ...], str] = {}  # parts of lines that many requests share
+        self._second = self._millisecond = -1
+        self._day = self._clock = ""
 
     @property
     def active(self) -> bool:
@@ -42,19 +44,23 @@ class RequestLog:
         """A finished request. Prompt text only when the policy asks for it."""
         if self._out is None:
             return
-        route, replica, request, error = exchange.route, exchange.replica, exchange.request, exchange.error
+        route, replica, request = exchange.route, exchange.replica, exchange.request
+        key = (
+            request.head.path, exchange.model, route, replica, exchange.status, exchange.error, exchange.attempts,
+            exchange.streamed, request.caller,
+        )  # fmt: skip
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            known = self._known[key] = _same_for_many(exchange)
         given, made = exchange.tokens
-        first_s, begun_s = exchange.first_byte_s, request.received_s
+        first_s, begun_s, queued_s = exchange.first_byte_s, request.received_s, exchange.queued_s
         line = (
-            f'{{"time":"{self._time()}","id":"{run_id}{exchange.number:x}","api":"{request.head.path.decode("ascii")}",'
-            f'"model":{quote(exchange.model)},{_NOWHERE if route is None else route.logged},'
-            f'"replica":{"null" if replica is None else replica.quoted},"status":{exchange.status},'
-            f'"error":{"null" if error is None else quote(error)},"attempts":{exchange.attempts},'
-            f'"stream":{"true" if exchange.streamed else "false"},'
-            f'"key":{"null" if request.caller is None else quote(request.caller)},'
+            f'{{"time":"{self._time()}","id":"{run_id}{exchange.number:x}",{known},'
             f'"input_tokens":{"null" if given is None else given},"output_tokens":{"null" if made is None else made},'
             f'"bytes_in":{len(request.body)},"bytes_out":{exchange.bytes_out},'
-            f'"queued_ms":{exchange.queued_s * 1e3:.1f},'
+            f'"queued_ms":{f"{queued_s * 1e3:.1f}" if queued_s else "0.0"},'
             f'"first_byte_ms":{f"{(first_s - begun_s) * 1e3:.1f}" if first_s else "null"},'
             f'"total_ms":{(now_s - begun_s) * 1e3:.1f}'
         )
@@ -87,12 +93,15 @@ class RequestLog:
             self._lines.append(json.dumps({"time": self._time(), "event": what, **details}) + "\n")
 
     def _time(self) -> str:
-        now = time()
-        second = int(now)
-        if second != self._second:
-            self._second = second
-            self._clock = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-        return f"{self._clock}.{int((now - second) * 1000):03d}Z"
+        millisecond = int(time() * 1000)
+        if millisecond != self._millisecond:
+            self._millisecond = millisecond
+            second, rest = divmod(millisecond, 1000)
+            if second != self._second:
+                self._second = second
+                self._day = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+            self._clock = f"{self._day}.{rest:03d}Z"
+        return self._clock
 
     def flush(self) -> None:
         """Write what has been gathered. A full disk loses lines, never requests."""
@@ -110,3 +119,16 @@ class RequestLog:
         if self._own is not None:
             self._own.close()
         self._out = self._own = None
+
+
+def _same_for_many(exchange: Exchange) -> str:
+    """The part of a line that is the same for all requests which went the same way with the same outcome."""
+    route, replica, request, error = exchange.route, exchange.replica, exchange.request, exchange.error
+    return (
+        f'"api":"{request.head.path.decode("ascii")}","model":{quote(exchange.model)},'
+        f"{_NOWHERE if route is None else route.logged},"
+        f'"replica":{"null" if replica is None else replica.quoted},"status":{exchange.status},'
+        f'"error":{"null" if error is None else quote(error)},"attempts":{exchange.attempts},'
+        f'"stream":{"true" if exchange.streamed else "false"},'
+        f'"key":{"null" if request.caller is None else quote(request.caller)}'
+    )
