@@ -9,6 +9,6 @@ mkdir -p "$out"
 echo "No display: the journey runs through the command line; its report goes to ./$out/"
 "$bin/stellwerk" setup --virtual 2 --topology pair --yes --self-test --json "$out/setup.json" --report "$out/report.html"
 # Pictures of every page. They end by themselves; a computer too slow for that keeps those it has.
-timeout 90 "$bin/stellwerk" shots "$out/shots" --nodes 3 --topology ring --theme dark --patience 3 ||
-  echo "Not every page was drawn within 90 s; those that were are in ./$out/shots/"
+timeout 120 "$bin/stellwerk" shots "$out/shots" --nodes 3 --topology ring --theme dark --patience 3 ||
+  echo "Not every page was drawn within 120 s; those that were are in ./$out/shots/"
 echo "Done. See ./$out/report.html, ./$out/setup.json and ./$out/shots/"

@@ -13,18 +13,20 @@ from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
-from PySide6.QtCore import QEventLoop, QSize, QTimer
+from PySide6.QtCore import QEventLoop, QPointF, QSize, QTimer
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from stellwerk.model.errors import StellwerkError
 from stellwerk.model.text import say
 from stellwerk.setup.store import ClusterStore
-from stellwerk_gui import theme
+from stellwerk_gui import scenes, theme
 from stellwerk_gui.app import Application
+from stellwerk_gui.eyes import faults
 from stellwerk_gui.settings import SettingsFile
 
 POLL_MS = 25
+MEASURE_S = 6.0  # a picture of figures needs no more of them
 SMALLEST_FILE = 0  # Qt's quality of a PNG: the harder it packs, the lower
 Look = Callable[[str, QWidget], None]
 
@@ -83,7 +85,10 @@ class Album:
         with tempfile.TemporaryDirectory(prefix="stellwerk-pictures-") as base:
             store = ClusterStore(Path(base))
             SettingsFile(store.base / "settings.json").change(
-                theme=self.wanted.themes[0], language=self.wanted.language, scale=self.wanted.scale
+                theme=self.wanted.themes[0],
+                language=self.wanted.language,
+                scale=self.wanted.scale,
+                reduce_motion=True,  # a panel that is on its way belongs into no picture
             )
             self.window = Application(app, store, time.monotonic(), search=False)
             self.window.shell.resize(QSize(*self.wanted.size))
@@ -110,6 +115,8 @@ class Album:
     def _start(self) -> None:
         w = self.window
         self.shot("start")
+        scenes.start_states(self)
+        scenes.crash_states(self)
         w.shell.show_error(
             StellwerkError(
                 say("{path} could not be saved on this computer", path="plan.json"),
@@ -135,6 +142,8 @@ class Album:
         setup.find_step.field.clear()
         setup.find_step.problem.hide()
         self._questions()
+        scenes.pair_states(self)
+        setup.open_step("find")
         setup.go_next()
         self.shot("setup-2-pairing")
         self.until(lambda: all(n.ready for n in c.nodes), 90, "pairing")
@@ -159,6 +168,8 @@ class Album:
         self.until(lambda: "holding" in states or "applying" in states or c.outcome is not None, 60, "applying")
         self.shot("setup-5-apply")
         self.until(lambda: c.outcome is not None, 120, "the end of applying")
+        scenes.apply_states(self)
+        setup.open_step("prove")
         self.until(lambda: c.proof is not None and len(c.proof.checks) > 12, 60, "the first checks")
         self.shot("setup-6-proving")
         self.until(lambda: not c.proving, 180, "the proof")
@@ -213,8 +224,18 @@ class Album:
         self.settle(0.6)
         self.shot("cluster-degraded")
         w.cluster_page.close_panel()
-        w.trial.clear_fault("half-13g", c.nodes[1].name)
         w.trial.clear_fault("mtu-reset", c.nodes[-1].name)
+        w.shell.open_page("setup")
+        w.setup_page.open_step("prove")
+        self.settle(0.4)
+        c.prove()
+        self.until(lambda: not c.proving, 180, "the proof of one slow half")
+        prove = w.setup_page.views["prove"]
+        prove.compare.setCurrentIndex(prove.compare.count() - 1)  # type: ignore[attr-defined]
+        self.shot("setup-6-proof-degraded-compared")
+        prove.compare.setCurrentIndex(0)  # type: ignore[attr-defined]
+        scenes.change_dialogs(self)
+        w.trial.clear_fault("half-13g", c.nodes[1].name)
         w.shell.open_page("setup")
         w.setup_page.open_step("prove")
         self.settle(0.4)
@@ -248,12 +269,17 @@ class Album:
         w.cluster_page.show_as("table")
         self.shot("cluster-table")
         w.cluster_page.show_as("map")
+        self._cables()
+        scenes.shapes(self)
         w.shell.open_page("monitor")
         self.settle(0.3)
         self.shot("monitor")
         page = w.monitor_page
         page.group.point_at(page.graphs[0].end_s - 4, page.graphs[0])
         self.shot("monitor-crosshair")
+        page.group.isolate(names[0], names)
+        self.shot("monitor-one-node")
+        page.group.isolate(names[0], names)
         page.toggle_pause()
         page.log_axis.setChecked(True)
         self.shot("monitor-paused-log")
@@ -272,6 +298,7 @@ class Album:
         self.shot("setup-2-node-off")
         w.shell.open_page("measure")
         self.shot("measure")
+        self._measure()
 
     def _the_rest(self) -> None:
         w = self.window
@@ -292,6 +319,41 @@ class Album:
         self.until(lambda: bool(closed), 60, "the end of the cluster")
         w.shell.open_page("start")
         self.shot("start-recent")
+        w.new_cluster()
+        self.until(lambda: w.controller.session is not None, 20, "an empty cluster")
+        self.shot("setup-1-empty")
+        for page in ("cluster", "monitor"):
+            w.shell.open_page(page)
+            self.shot(f"{page}-empty")
+
+    def _cables(self) -> None:
+        """A cable under the mouse, and in the panel."""
+        page = self.window.cluster_page
+        if not page.map.view.cables:
+            return
+        cable = page.map.view.cables[0]
+        page._hover_cable(cable, QPointF(page.map.width() / 2, page.map.height() / 3))
+        self.shot("cluster-cable-hover")
+        page._open_cable(cable)
+        self.shot("cluster-cable")
+        page.close_panel()
+
+    def _measure(self) -> None:
+        """A short measurement on this computer, on its way and done."""
+        page = self.window.measure_page
+        page.choices.rivals.setChecked(False)
+        page.choices.where.choose("here")
+        page.choices.ranks.setCurrentIndex(0)
+        page.choices.sizes.setCurrentIndex(1)
+        page.measure()
+        shown = self.until(lambda: page.runner.progress is not None, 10, "a measurement", needed=False)
+        if shown:
+            self.shot("measure-running")
+            self.until(lambda: not page.runner.running, MEASURE_S, "the end of measuring", needed=False)
+            if page.runner.running:
+                page.runner.stop()
+                self.until(lambda: not page.runner.running, 20, "the end of measuring", needed=False)
+            self.shot("measure-done")
 
     # -- tools ---------------------------------------------------------------------------------------------------
 
@@ -322,6 +384,13 @@ class Album:
         loop = QEventLoop()
         QTimer.singleShot(round(seconds * 1000), loop.quit)
         loop.exec()
+
+    def shot_front(self, name: str) -> None:
+        """Grab the question in front, and answer it with no."""
+        front = QApplication.activeModalWidget()
+        if front is not None:
+            self.shot(name, front)
+            front.close()
 
     def _dialog(self, name: str, dialog: QDialog) -> None:
         dialog.open()
@@ -363,11 +432,19 @@ def _small(image: QImage) -> QImage:
     return drawn.copy()  # of its own: the bytes above end with this function
 
 
-def take(wanted: Wanted, say: Callable[[str], None] = lambda text: None) -> list[Path]:
-    """Take all pictures without a screen; returns their paths."""
+def take(
+    wanted: Wanted, say: Callable[[str], None] = lambda text: None, faults_into: list[str] | None = None
+) -> list[Path]:
+    """Take all pictures without a screen; returns their paths. `faults_into`: what cannot be read in them is added."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     wanted.folder.mkdir(parents=True, exist_ok=True)
     album = Album(wanted, say=say)
+    if faults_into is not None:
+
+        def look(what: str, widget: QWidget) -> None:
+            faults_into.extend(f"{what}: {fault}" for fault in faults(widget))
+
+        album.look = look
     album.run()
     return album.paths
 

@@ -40,6 +40,8 @@ QSlider:focus {{ border: 2px solid {t.accent}; }}
 def _base(t: Tokens, px, pt) -> str:  # type: ignore[no-untyped-def]
     return f"""
 QWidget {{ color: {t.text}; font-family: Inter; font-size: {pt(10.5)}; }}
+QMessageBox QLabel#qt_msgbox_label {{ font-weight: 600; min-width: {px(340)}; }}
+QMessageBox QLabel#qt_msgbox_informativelabel {{ color: {t.muted}; min-width: {px(340)}; }}
 QMainWindow, QDialog, QWidget#page, QStackedWidget {{ background: {t.canvas}; }}
 QToolTip {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.line}; padding: {px(4)} {px(8)}; }}
 QScrollArea, QScrollArea > QWidget > QWidget {{ background: transparent; border: 0; }}
@@ -83,7 +85,7 @@ QPushButton[kind="danger"] {{ background: {t.bad_soft}; color: {t.bad_text}; }}
 QPushButton[kind="segment"] {{ background: transparent; color: {t.muted}; min-height: {px(24)}; max-height: {px(24)};
   padding: 0 {px(8)}; border-radius: {px(5)}; }}
 QPushButton[kind="segment"]:checked {{ background: {t.seg_on}; color: {t.text}; }}
-QPushButton[kind="chip"] {{ border-radius: {px(12)}; min-height: {px(20)}; max-height: {px(20)}; padding: 0 {px(8)};
+QPushButton[kind="chip"] {{ border-radius: {px(11)}; min-height: {px(20)}; max-height: {px(20)}; padding: 0 {px(8)};
   font-size: {pt(9)}; font-weight: 400; }}
 QPushButton[kind="chip"][off="true"] {{ background: transparent; color: {t.faint}; border: 2px solid {t.line}; }}
 QPushButton[kind="row"] {{ background: transparent; text-align: left; border-radius: {px(6)}; font-weight: 400; }}
@@ -196,6 +198,7 @@ def _frames(t: Tokens, px) -> str:  # type: ignore[no-untyped-def]
     return f"""
 QFrame[kind="card"] {{ background: {t.surface}; border: 1px solid {t.card_line}; border-radius: {px(12)}; }}
 QFrame[kind="hovercard"] {{ background: {t.canvas}; border: 1px solid {t.outline}; border-radius: {px(8)}; }}
+QFrame[kind="dashed"] {{ background: transparent; border: 1px dashed {t.outline}; border-radius: {px(12)}; }}
 QFrame[kind="panel"] {{ background: {t.surface}; border-left: 1px solid {t.line}; }}
 QFrame[kind="rail"] {{ background: {t.canvas}; border-right: 1px solid {t.line}; }}
 QFrame[kind="status"] {{ background: {t.canvas}; border-top: 1px solid {t.line}; }}

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QSize
-from PySide6.QtGui import QFontMetrics
+from PySide6.QtCore import QRectF, QSize
+from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from fixtures.eyes import faults
@@ -27,6 +27,7 @@ from stellwerk.telemetry import TelemetryStore
 from stellwerk_gui import theme
 from stellwerk_gui.app import Application
 from stellwerk_gui.cluster_controller import NodeSnapshot
+from stellwerk_gui.widgets.ink import LEFT, write
 
 NODES, SECONDS = 8, 20
 PAGES = ("start", "setup", "cluster", "monitor", "measure", "logs", "settings")
@@ -184,4 +185,29 @@ def test_the_eyes_see_a_cut_and_an_overlap(themed: theme.Theme) -> None:
     found = faults(box)
     assert any("cut off" in fault for fault in found)
     assert any("lie on each other" in fault for fault in found)
+    box.hide()
+
+
+class Badly(QWidget):
+    """Paints what must not be painted."""
+
+    def paintEvent(self, event: object) -> None:
+        painter = QPainter(self)
+        write(painter, QRectF(0, 0, 60, 20), LEFT, "much too long for this")
+        write(painter, QRectF(0, 30, 90, 20), LEFT, "on")
+        write(painter, QRectF(4, 30, 90, 20), LEFT, "top")
+        write(painter, QRectF(0, 60, 90, 20), LEFT, "behind")
+        write(painter, QRectF(0, 95, 90, 20), LEFT, "outside")
+        painter.end()
+
+
+def test_the_eyes_see_what_is_painted(themed: theme.Theme) -> None:
+    box = Badly()
+    box.resize(100, 100)
+    card = QWidget(box)
+    card.setGeometry(0, 60, 50, 20)
+    box.show()
+    found = faults(box)
+    for kind in ("shortened", "lie on each other", "is covered", "leaves its widget"):
+        assert any(kind in fault for fault in found), kind
     box.hide()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from stellwerk.cli.common import ERROR, show_error
+from stellwerk.cli.common import ERROR, FINDINGS, show_error
 from stellwerk.model.errors import StellwerkError
 
 SIZE_HELP = "Size of the window in pixels, e.g. 960x600."
@@ -25,6 +25,7 @@ SIZE_HELP = "Size of the window in pixels, e.g. 960x600."
 @click.option("--topology", type=click.Choice(["ring", "switch"]), default="ring", show_default=True)
 @click.option("--patience", type=click.FloatRange(0.5, 20.0), default=2.0, help="Longer waits on a busy computer.")
 @click.option("--readme", is_flag=True, help="Only the pictures of README.md, under the names used there.")
+@click.option("--check", is_flag=True, help="Also say which texts are cut off or lie on each other.")
 def shots(
     folder: Path,
     theme: str,
@@ -35,6 +36,7 @@ def shots(
     topology: str,
     patience: float,
     readme: bool,
+    check: bool,
 ) -> None:
     """Save a picture of every page and state into FOLDER. All machines in them are simulated."""
     width, _, height = size.partition("x")
@@ -55,12 +57,17 @@ def shots(
         sys.exit(ERROR)
     themes = ("dark", "light") if theme == "both" else (theme,)
     wanted = album.Wanted(folder, themes, language, (int(width), int(height)), scale, nodes, topology, patience)
+    found: list[str] = []
     try:
         if readme:
             paths = album.take_readme(folder, patience, click.echo)
         else:
-            paths = album.take(wanted, lambda name: click.echo(f"  {name}"))
+            paths = album.take(wanted, lambda name: click.echo(f"  {name}"), found if check else None)
     except StellwerkError as error:
         show_error(error)
         sys.exit(ERROR)
     click.echo(f"{len(paths)} pictures in {folder}")
+    for fault in found:
+        click.echo(f"  {fault}")
+    if found:
+        sys.exit(FINDINGS)

@@ -21,6 +21,7 @@ from stellwerk_gui.cluster.views import live_view, topology_word
 from stellwerk_gui.controller import Controller
 from stellwerk_gui.palette import Command
 from stellwerk_gui.shell import Page
+from stellwerk_gui.widgets.columns import spread_columns
 from stellwerk_gui.widgets.controls import Button, Segments, clear_layout, frame, hbox, label, vbox
 from stellwerk_gui.widgets.fabricmap import FabricMap, NodeView
 from stellwerk_gui.widgets.motion import slide_in
@@ -105,18 +106,18 @@ class ClusterPage(Page):
 
     def _empty_card(self) -> QWidget:
         box = QWidget()
-        column = vbox(box)
-        column.addStretch(1)
-        button = Button(self.tr("Set up a cluster"), "primary", icon_name="plug-upright", on_click=self.set_up.emit)
-        text = label(self.tr("No machine belongs to this cluster yet."), "muted")
+        outer = vbox(box)
+        outer.addStretch(1)
+        card = frame("dashed")
+        card.setFixedWidth(theme.current().px(420))
+        column = vbox(card, margins=(24, 40, 24, 40), spacing=16)
+        text = label(self.tr("No machine belongs to this cluster yet."), "muted", wrap=True)
         text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         column.addWidget(text)
-        row = hbox()
-        row.addStretch(1)
-        row.addWidget(button)
-        row.addStretch(1)
-        column.addLayout(row)
-        column.addStretch(1)
+        button = Button(self.tr("Set up a cluster"), "primary", icon_name="plug-upright", on_click=self.set_up.emit)
+        column.addWidget(button, 0, Qt.AlignmentFlag.AlignHCenter)
+        outer.addWidget(card, 0, Qt.AlignmentFlag.AlignHCenter)
+        outer.addStretch(1)
         return box
 
     def shown(self) -> None:
@@ -372,6 +373,11 @@ class NodeTable(QTableWidget):
                     self.setItem(row, column, QTableWidgetItem(text))
                 elif found.text() != text:
                     found.setText(text)
+        spread_columns(self)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        spread_columns(self)
 
 
 def _speed(look: Look) -> str:

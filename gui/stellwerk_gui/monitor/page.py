@@ -191,6 +191,7 @@ class MonitorPage(Page):
         if not force and (self.group.paused or (newest <= self._last_drawn and now - self._last_drawn < 1.0)):
             return
         self._last_drawn = now
+        self.strip.setVisible(bool(names))
         silent = frozenset(n for n in names if store.freshness(n, now).stale)
         if silent != self._silent:
             self._silent = silent
@@ -230,6 +231,9 @@ class MonitorPage(Page):
         return (min(totals), self.tr("{n} usable").format(n=f"{min(totals):.1f}")) if totals else None
 
     def _say(self, names: list[str], fresh: dict[str, Freshness]) -> None:
+        if not names:
+            self.set_state(self.tr("No machine yet"))
+            return
         stale = [(n, f) for n, f in fresh.items() if f.stale]
         live = len(names) - len(stale)
         text = self.tr("{live} of {all} nodes live").format(live=live, all=len(names))

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, Qt, QTimer
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QProgressBar, QScrollArea, QTableWidget, QTableWidgetItem, QWidget
 
 from stellwerk.model.fabric import CableFinding, TopologyKind
@@ -19,6 +20,7 @@ from stellwerk_gui.language import local
 from stellwerk_gui.setup.back import BackOfMachine
 from stellwerk_gui.setup.steps import PartView
 from stellwerk_gui.setup.view import StepPage
+from stellwerk_gui.widgets.columns import spread_columns
 from stellwerk_gui.widgets.controls import (
     Button,
     Combo,
@@ -28,19 +30,22 @@ from stellwerk_gui.widgets.controls import (
     frame,
     hbox,
     label,
+    plain_tip,
     sentence,
     vbox,
 )
-from stellwerk_gui.widgets.fabricmap import FabricMap
+from stellwerk_gui.widgets.fabricmap import FabricMap, scrolling
 from stellwerk_gui.widgets.fold import Fold
 
 if TYPE_CHECKING:
+    from stellwerk.fabric.members import Member
     from stellwerk.setup.look import Look
     from stellwerk_gui.controller import Controller
 
 NOTE_KINDS: Mapping[Severity, str] = MappingProxyType(
     {Severity.BAD: "bad", Severity.WARN: "warn", Severity.INFO: "info"}
 )
+SYSTEM_COLUMN = 2
 CHOICES = (TopologyKind.PAIR, TopologyKind.RING, TopologyKind.CHAIN, TopologyKind.SWITCH, TopologyKind.SINGLE)
 
 
@@ -80,7 +85,8 @@ class LookStep(StepPage):
         self.bar.setFixedHeight(theme.current().px(2))
         self.column.addWidget(self.bar)
         self.map = FabricMap()
-        self.column.addWidget(self.map, 1)
+        self.map_area = scrolling(self.map)
+        self.column.addWidget(self.map_area, 1)
         self.table = MachineTable()
         self.table.hide()
         self.column.addWidget(self.table, 1)
@@ -120,7 +126,7 @@ class LookStep(StepPage):
 
     def show_part(self, key: str) -> None:
         self.tab = key
-        self.map.setVisible(key == "cables")
+        self.map_area.setVisible(key == "cables")
         self.table.setVisible(key == "machines")
         self.panel.setVisible(key == "cables")
         self.heading.setText(self.tr("Cables") if key == "cables" else self.tr("Machines"))
@@ -321,7 +327,7 @@ class MachineTable(QTableWidget):
         self.setEditTriggers(self.EditTrigger.NoEditTriggers)
         self.setSelectionBehavior(self.SelectionBehavior.SelectRows)
         self.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        self.horizontalHeader().setStretchLastSection(True)
+        self.setHorizontalScrollMode(self.ScrollMode.ScrollPerPixel)
         self.setAccessibleName(self.tr("Machines"))
 
     def show_look(self, look: Look) -> None:
@@ -333,18 +339,23 @@ class MachineTable(QTableWidget):
             cells = (
                 member.name,
                 facts.product or na,
-                " ".join(p for p in (facts.os_name, facts.kernel) if p) or na,
+                facts.os_name or facts.kernel or na,
                 (gpu.driver or na) if gpu else local(facts.gpu_note or na),
                 local(gibibytes_from_kb(facts.memory.total_kb)),
-                ", ".join(f"P{p.number} {local(link_speed(p.halves[0].netdev.speed_mbps))}" for p in member.ports)
-                or local(facts.rdma_note or "")
-                or self.tr("none"),
+                _ports(member) or local(facts.rdma_note or "") or self.tr("none"),
                 facts.network_owner or na,
                 self._root(facts.sudo.state),
             )
             for column, text in enumerate(cells):
-                self.setItem(row, column, QTableWidgetItem(text))
-        self.resizeColumnsToContents()
+                item = QTableWidgetItem(text)
+                self.setItem(row, column, item)
+                if column == SYSTEM_COLUMN:
+                    item.setToolTip(plain_tip(" ".join(p for p in (facts.os_name, facts.kernel) if p)))
+        spread_columns(self)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        spread_columns(self)
 
     def _root(self, state: str) -> str:
         words = {
@@ -354,3 +365,11 @@ class MachineTable(QTableWidget):
             "none": self.tr("no"),
         }
         return words.get(state, self.tr("not known"))
+
+
+def _ports(member: Member) -> str:
+    """`2 × 200 Gb/s`, or each by name where they differ."""
+    speeds = [local(link_speed(p.halves[0].netdev.speed_mbps)) for p in member.ports]
+    if len(speeds) > 1 and len(set(speeds)) == 1:
+        return f"{len(speeds)} × {speeds[0]}"
+    return ", ".join(f"P{p.number} {s}" for p, s in zip(member.ports, speeds, strict=True))

@@ -12,7 +12,7 @@ from stellwerk_gui.setup.diff import DiffPane
 from stellwerk_gui.setup.plan_table import PlanTable
 from stellwerk_gui.setup.view import StepPage
 from stellwerk_gui.widgets.controls import Button, Combo, Note, Segments, hbox, label, sentence
-from stellwerk_gui.widgets.fabricmap import FabricMap
+from stellwerk_gui.widgets.fabricmap import FabricMap, scrolling
 
 if TYPE_CHECKING:
     from stellwerk_gui.controller import Controller
@@ -57,7 +57,8 @@ class PlanStep(StepPage):
         self.map = FabricMap()
         self.map.node_opened.connect(self._node_of_map)
         self.views.addWidget(self.table)
-        self.views.addWidget(self.map)
+        self.map_area = scrolling(self.map)
+        self.views.addWidget(self.map_area)
         self.column.addWidget(self.views, 1)
         self.notes = label("", "second-muted", wrap=True, selectable=True)
         self.notes.hide()
@@ -91,7 +92,7 @@ class PlanStep(StepPage):
         self._choose_view(key)
 
     def _choose_view(self, key: str) -> None:
-        self.views.setCurrentWidget(self.table if key == "table" else self.map)
+        self.views.setCurrentWidget(self.table if key == "table" else self.map_area)
 
     def _replan(self) -> None:
         if not self.isVisible():

@@ -50,7 +50,7 @@ class CellDetail(QWidget):
         self._evidence.setReadOnly(True)
         self._evidence.setTabChangesFocus(True)
         self._evidence.setAccessibleName(self.tr("What was measured"))
-        self._evidence.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self._evidence.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._evidence.hide()
         words.addWidget(self._evidence)
         self._what = label("", wrap=True, selectable=True)

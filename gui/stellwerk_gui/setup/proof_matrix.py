@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QKeyEvent, QPainter, QPen, QResizeEvent
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QKeyEvent, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableWidget
 from PySide6.QtWidgets import QTableWidgetItem as Item
 
@@ -234,6 +234,8 @@ class CellPainter(QStyledItemDelegate):
         p.setPen(QColor(ink))
         room = QRectF(left, inner.top(), inner.right() - left - px(4), inner.height())
         place = room.adjusted(0, -px(8), 0, -px(8)) if cell.old else room
+        if QFontMetricsF(p.font()).horizontalAdvance(cell.text) > place.width():
+            p.setFont(theme.font(theme.SECOND_PT * t.scale, QFont.Weight.DemiBold if ground else QFont.Weight.Normal))
         write(p, place, LEFT, cell.text, may_shorten=True)  # its tool tip has all of it
         if cell.old:
             p.setFont(theme.font(8.0 * t.scale))

@@ -35,7 +35,7 @@ class ProveStep(StepPage):
         self.sign = Icon("circle-minus", "muted", 20)
         self.head_start.addWidget(self.sign)
         self.compare = Combo(self.tr("Compare with an earlier proof"))
-        self.compare.setMaximumWidth(theme.current().px(190))
+        self.compare.setMaximumWidth(theme.current().px(240))
         self.compare.currentIndexChanged.connect(lambda: self._refresh())
         self.html = Button("HTML", icon_name="download", on_click=lambda: controller.save_report("html", self.window()))
         self.json = Button("JSON", icon_name="download", on_click=lambda: controller.save_report("json", self.window()))
@@ -43,7 +43,8 @@ class ProveStep(StepPage):
         self.stop = Button(self.tr("Stop"), icon_name="player-stop", on_click=controller.stop_proof)
         self.mesh = Button(self.tr("SSH between machines"), "ghost", icon_name="key", on_click=self.mesh_wanted.emit)
         for widget in (self.compare, self.html, self.json, self.stop):
-            self.head_actions.addWidget(widget)
+            widget.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+            self.head_actions.addWidget(widget, 0, Qt.AlignmentFlag.AlignLeft)
         self.matrix = ProofMatrix()
         self.matrix.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.matrix.chosen = self._show_cell

@@ -33,7 +33,7 @@ from stellwerk_gui.language import local
 from stellwerk_gui.shell import Page
 from stellwerk_gui.start.glyph import paint_glyph
 from stellwerk_gui.widgets.controls import Button, Icon, clear_layout, frame, hbox, label, plain_tip, vbox
-from stellwerk_gui.widgets.ink import CENTRE, LEFT, RIGHT, write, write_lines
+from stellwerk_gui.widgets.ink import CENTRE, LEFT, RIGHT, wrapped, write, write_lines
 from stellwerk_gui.widgets.pressing import EnterPresses
 
 CONTENT_W, MENU_W = 936, 40
@@ -85,8 +85,10 @@ class Door(EnterPresses, QAbstractButton):
         p.setBrush(QColor(c.raised if self.underMouse() else c.surface))
         p.drawRoundedRect(box, 12, 12)
         p.setPen(QColor(c.line))
-        wide = box.width() > 270
-        split = box.top() + (148 if wide else 128)
+        above = self.parentWidget()
+        doors = above.findChildren(Door) if above is not None else [self]
+        short = max(door.lines() for door in doors) <= 2  # all of them are parted at the same height
+        split = box.top() + (148 if short else 128)
         p.drawLine(QPointF(box.left(), split), QPointF(box.right(), split))
         self._draw(p, QPointF(box.center().x(), (box.top() + split) / 2))
         p.setFont(theme.font(theme.TITLE_PT, QFont.Weight.DemiBold))
@@ -94,7 +96,7 @@ class Door(EnterPresses, QAbstractButton):
         write(p, QRectF(box.left() + 18, split + 18, box.width() - 60, 24), LEFT, self.title)
         p.setFont(theme.font(theme.TEXT_PT))
         p.setPen(QColor(c.muted))
-        write_lines(p, QRectF(box.left() + 18, split + 45, box.width() - 36, 56), self.text_line, 20 if wide else 18)
+        write_lines(p, QRectF(box.left() + 18, split + 45, box.width() - 36, 56), self.text_line, 20 if short else 18)
         hint = QRectF(box.right() - 37, split + 19, 18, 20)
         p.setPen(Qt.PenStyle.NoPen)
         p.setBrush(QColor(c.raised if not self.underMouse() else c.hover))
@@ -103,6 +105,11 @@ class Door(EnterPresses, QAbstractButton):
         p.setPen(QColor(c.muted))
         write(p, hint, CENTRE, self.key)
         p.end()
+
+    def lines(self) -> int:
+        """How many lines its sentence takes."""
+        width = self.width() / theme.current().scale - 38
+        return len(wrapped(QFontMetricsF(theme.font(theme.TEXT_PT)), self.text_line, width))
 
     def _draw(self, p: QPainter, middle: QPointF) -> None:
         c = theme.current().tokens

@@ -105,7 +105,8 @@ class Trial(QObject):
 class TrialAnswers:
     """Answers of the virtual cluster's own machines: this program made their secrets and keys.
 
-    Only for its own addresses; any other machine goes to the person.
+    Only for its own addresses; any other machine goes to the person. To sudo the login's password is offered, as people
+    do: where a fault made it another one, the machine's no and the next question are seen.
     """
 
     def __init__(self, person: Any) -> None:
@@ -133,7 +134,7 @@ class TrialAnswers:
     async def sudo_password(self, question: Any) -> str | None:
         node = self._node(question.host, question.node)
         if node is not None and question.attempt == 1:
-            return str(node.sudo_password)
+            return str(node.password)
         answer: str | None = await self._person.sudo_password(question)
         return answer
 

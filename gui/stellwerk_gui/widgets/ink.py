@@ -71,16 +71,22 @@ def write(
     return width
 
 
-def write_lines(painter: QPainter, box: QRectF, text: str, line_px: float) -> float:
-    """Lines of `line_px`, wrapped between words; returns their height."""
-    metrics = QFontMetricsF(painter.font())
+def wrapped(metrics: QFontMetricsF, text: str, width: float) -> list[str]:
+    """`text` in lines of at most `width`, parted between words."""
     lines: list[str] = []
     for word in text.split():
         longer = f"{lines[-1]} {word}" if lines else word
-        if lines and metrics.horizontalAdvance(longer) <= box.width():
+        if lines and metrics.horizontalAdvance(longer) <= width:
             lines[-1] = longer
         else:
             lines.append(word)
+    return lines
+
+
+def write_lines(painter: QPainter, box: QRectF, text: str, line_px: float) -> float:
+    """Lines of `line_px`, wrapped between words; returns their height."""
+    metrics = QFontMetricsF(painter.font())
+    lines = wrapped(metrics, text, box.width())
     for i, line in enumerate(lines):
         place = QRectF(box.left(), box.top() + i * line_px, box.width(), line_px)
         painter.drawText(place, LEFT, line)

@@ -14,6 +14,10 @@ def slide_in(panel: QWidget) -> QPropertyAnimation | None:
     """A panel comes in from the right; None where it is there at once."""
     if theme.current().reduce_motion or not panel.isVisible():
         return None
+    above = panel.parentWidget()
+    layout = above.layout() if above is not None else None
+    if layout is not None:
+        layout.activate()  # a panel that was put into it just now lies in its corner until then
     end = panel.pos()
     moving = QPropertyAnimation(panel, b"pos", panel)
     moving.setDuration(SLIDE_MS)

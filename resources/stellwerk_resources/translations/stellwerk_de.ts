@@ -1217,6 +1217,10 @@
    <translation>Monitor</translation>
   </message>
   <message>
+   <source>No machine yet</source>
+   <translation>Noch keine Maschine</translation>
+  </message>
+  <message>
    <source>Numbers (CSV)</source>
    <translation>Zahlen (CSV)</translation>
   </message>

@@ -15,6 +15,7 @@ CABLE_H, LOW_CABLE_H = 120.0, 42.0
 LOW_CARD_H = 140.0  # where cards get lower than this the switch and its cables give way first
 MIN_CARD_W, MIN_GAP, MAX_GAP, ROOM_FOR_CABLE = 150.0, 12.0, 224.0, 48.0
 MAX_COLUMNS = 4
+LEAST_CARD_W, LEAST_CARD_H = 168.0, 118.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,17 @@ class MapLayout:
     ports: dict[PortRef, Anchor]
     switch: Box | None = None
     switch_ports: dict[PortRef, Anchor] | None = None
+
+
+def least_size(view: MapView) -> tuple[float, float]:
+    """Below this a card would lose its name or its first lines: then the map scrolls."""
+    count = len(view.nodes)
+    rows = 1 if count <= 2 or (view.kind is TopologyKind.CHAIN and count <= MAX_COLUMNS) else 2
+    columns = -(-count // rows)
+    between = 16.0 if view.switch is not None else ROOM_FOR_CABLE
+    width = columns * LEAST_CARD_W + max(0, columns - 1) * between
+    bar = LOW_SWITCH_H + (rows - 1) * LOW_CABLE_H if view.switch is not None else 0.0
+    return width, rows * LEAST_CARD_H + max(bar, (rows - 1) * 44.0) + (LOW_CABLE_H if view.switch is not None else 0.0)
 
 
 def lay_out(view: MapView, width: float, height: float) -> MapLayout:
@@ -167,12 +179,13 @@ def _switch(view: MapView, order: list[str], width: float, height: float) -> Map
     bottom = [] if n <= 2 else order[math.ceil(n / 2) :]
     columns = max(len(top), len(bottom))
     gap = 16.0
+    card_h = RING_H if view.words else CARD_H  # words of two ports need less than meters
     w = min(CARD_W, (width - (columns - 1) * gap) / columns)
     rows = 2 if bottom else 1
     low = height < rows * (LOW_CARD_H + 56.0) + SWITCH_H
     bar_h = LOW_SWITCH_H if low else SWITCH_H
-    cable_space = LOW_CABLE_H if low else max(56.0, min(CABLE_H, (height - rows * CARD_H - bar_h) / rows))
-    h = min(CARD_H, (height - bar_h - rows * cable_space) / rows)
+    cable_space = LOW_CABLE_H if low else max(56.0, min(CABLE_H, (height - rows * card_h - bar_h) / rows))
+    h = min(card_h, (height - bar_h - rows * cable_space) / rows)
     total = rows * h + bar_h + rows * cable_space
     y0 = max(0.0, (height - total) / 2)
     spread = columns * w + (columns - 1) * gap

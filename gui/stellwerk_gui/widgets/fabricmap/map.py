@@ -18,13 +18,13 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QScrollArea, QWidget
 
 from stellwerk.model.fabric import PortRef, TopologyKind
 from stellwerk_gui import theme
 from stellwerk_gui.widgets.fabricmap.cable import cable_path, label_box, paint_cable, paint_label
 from stellwerk_gui.widgets.fabricmap.card import NodeCard
-from stellwerk_gui.widgets.fabricmap.layout import Anchor, Box, MapLayout, lay_out
+from stellwerk_gui.widgets.fabricmap.layout import Anchor, Box, MapLayout, lay_out, least_size
 from stellwerk_gui.widgets.fabricmap.view import CableView, MapView, NodeView
 from stellwerk_gui.widgets.ink import CENTRE, LEFT, RIGHT, write
 
@@ -45,6 +45,7 @@ class FabricMap(QWidget):
         super().__init__(parent)
         self.view = MapView(TopologyKind.UNKNOWN)
         self.layout_now = MapLayout({}, {})
+        self.scrolls = False  # inside a scroll area it asks for the room that its cards need
         self.selected_node = ""
         self.selected_cable: tuple[PortRef, PortRef | None] | None = None
         self._cards: dict[str, NodeCard] = {}
@@ -72,6 +73,10 @@ class FabricMap(QWidget):
         )
         self.view = view
         if moved:
+            if self.scrolls:
+                px = theme.current().px
+                width, height = least_size(view)
+                self.setMinimumSize(px(width), px(height))
             self._place()
         for node in view.nodes:
             self._show_card(node)
@@ -288,3 +293,13 @@ class FabricMap(QWidget):
         painter.setFont(theme.font(theme.TEXT_PT))
         painter.setPen(QColor(t.tokens.muted))
         write(painter, middle.translated(0, 18), CENTRE, self.view.centre_small)
+
+
+def scrolling(shown: FabricMap) -> QScrollArea:
+    """A map that scrolls where its cards would become too small to be read."""
+    shown.scrolls = True
+    area = QScrollArea()
+    area.setWidgetResizable(True)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    area.setWidget(shown)
+    return area

@@ -271,9 +271,9 @@ class Painted:
         line = QRectF(box.left(), box.bottom() - 17, box.width(), 16)
         metrics = QFontMetricsF(theme.font(9))
         fabric = translate("Fabric")
-        for digits, name in ((1, fabric), (0, fabric), (0, "")):
+        for digits, name, unit in ((1, fabric, " Gb/s"), (0, fabric, " Gb/s"), (0, "", " Gb/s"), (0, "", "")):
             tx, rx = ("–" if x is None else f"{x:.{digits}f}" for x in (self.v.tx_gbps, self.v.rx_gbps))
-            text = f"↑ {tx}  ↓ {rx} Gb/s"
+            text = f"↑ {tx}  ↓ {rx}{unit}"
             if metrics.horizontalAdvance(name + text) + 10 <= box.width():
                 break
         width = self._text(line, name, self.c.muted) + 6 if name else 0.0
