@@ -77,10 +77,10 @@ async def answers(made: Journey, job: GatewayJob, key: str) -> None:
     assert (status, headers["x-stellwerk-path"]) == (200, "ask>small")
     assert b"[simulated]" in body
     assert b"stellwerk_requests_total" in (await fetch(job, "/metrics", key))[2]
-    (process,) = processes(made)
+    process = processes(made)[0]
     assert SECRET not in " ".join(process.cmdline()) + json.dumps(process.environ())
     kept = [path for path in (made.home("spark-1") / FOLDER).rglob("*") if path.is_file()]
-    assert {path.name for path in kept} == {"policy.yaml", "api-keys.json", "0.lock"}
+    assert {path.name for path in kept} == {"policy.yaml", "api-keys.json", "port", "0.lock"}
     assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in kept)
     assert [
         path for path in made.home("spark-1").rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()
@@ -95,6 +95,22 @@ async def outlives_the_desktop(made: Journey, job: GatewayJob) -> None:
     assert (found.job_id, found.port, found.host) == (job.job_id, job.port, "127.0.0.1")
     assert any('"status":200' in line for line in await hosting.last_words(link, found))
     assert await hosting.running(made.session.links["spark-2"]) == []
+
+
+async def comes_back(made: Journey, job: GatewayJob, key: str) -> None:
+    """A gateway that is killed is started again, on its port and with the policy it had last."""
+    (child,) = [process for process in processes(made) if process.parent() in processes(made)]
+    child.kill()
+    async with asyncio.timeout(20):
+        while True:
+            try:
+                assert await models(job, key) == ["auto", "fast"]
+            except OSError:
+                await asyncio.sleep(0.05)
+            else:
+                break
+    link = made.session.links["spark-1"]
+    assert any("SIGKILL" in line for line in await hosting.last_words(link, job, 100))
 
 
 async def reloads(made: Journey, job: GatewayJob, order: Order, engine: int, key: str) -> None:
@@ -136,6 +152,7 @@ async def test_a_gateway_runs_on_a_machine_under_its_agent(tmp_path: Path, monke
             await hosting.start(link, order, 0)
         await outlives_the_desktop(made, job)
         await reloads(made, job, order, port, key)
+        await comes_back(made, job, key)
         link = made.session.links["spark-1"]
         await hosting.stop(link, job, 1.0)
         assert await hosting.running(link) == []

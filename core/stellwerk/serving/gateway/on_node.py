@@ -19,12 +19,13 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from stellwerk.serving.gateway.address import from_table
 from stellwerk.serving.gateway.app import Gateway
 from stellwerk.serving.gateway.deployment import DeployError
+from stellwerk.serving.gateway.keeping import Keeping
 from stellwerk.serving.gateway.keys import KeysError
 from stellwerk.serving.gateway.running import raise_descriptor_limit, run_until_told
 from stellwerk.serving.gateway.settings import GatewaySettings
@@ -100,33 +101,49 @@ def write_files(folder: Path, order: Order) -> None:
         draft.replace(folder / name)
 
 
-async def serve(order: Order, port: int) -> int:
-    """Run until told to end. 0, or FAILED with a line that says why it does not start."""
+def serve(order: Order, port: int) -> int:
+    """Run until told to end, again after a crash. 0, or FAILED with a line that says why it does not start."""
     with alone_on(port) as alone:
         if not alone:
             say("failed", text=f"A gateway runs on port {port} of this machine already.")
             return FAILED
         try:
-            return await _serve(order, port)
+            return Keeping(lambda again: asyncio.run(_serve(order, port, again)), FAILED, _died).forever()
         finally:
             shutil.rmtree(folder_of(port), ignore_errors=True)
 
 
-async def _serve(order: Order, port: int) -> int:
+def _died(how: str, pause_s: float) -> None:
+    say("died", text=f"The gateway ended with {how}; it starts again in {pause_s:g} s.")
+
+
+async def _serve(order: Order, port: int, again: bool) -> int:
     folder = folder_of(port)
+    first = replace(order, keys=None)  # keys as they are now, also when the policy is the old one
+    if again:
+        # As it was last: another policy may have come since, and clients know the port that was taken.
+        order = replace(order, policy=(folder / "policy.yaml").read_bytes().decode(), keys=None)
+        port = int((folder / "port").read_text())
+    has_keys = order.keys is not None or (folder / "api-keys.json").exists()
     settings = GatewaySettings(
         host=order.host,
         port=port,
         log_path="-",  # the agent keeps the newest part of it
-        keys_path=str(folder / "api-keys.json") if order.keys is not None else None,
+        keys_path=str(folder / "api-keys.json") if has_keys else None,
         drain_s=order.drain_s,
         descriptors=raise_descriptor_limit(),
     )
     os.environ.update(order.secrets)
     try:
-        policy = load_policy(order.policy)
         write_files(folder, order)
-        gateway = Gateway(policy, settings, resolve=from_table(order.places), policy_path=folder / "policy.yaml")
+        try:
+            gateway = _gateway(order, settings, folder)
+        except (PolicyErrors, DeployError):
+            if not again:
+                raise
+            # The policy that came last was one that the gateway had refused: back to that of the start.
+            write_files(folder, first)
+            gateway = _gateway(first, settings, folder)
         bound = await gateway.start()
     except PolicyErrors as error:
         say("failed", text="\n".join(str(problem) for problem in error.problems))
@@ -137,10 +154,16 @@ async def _serve(order: Order, port: int) -> int:
     except OSError as error:
         say("failed", text=f"It cannot listen on {order.host}:{port}: {error.strerror or error}.")
         return FAILED
-    say("listening", host=order.host, port=bound, policy=policy.revision)
+    (folder / "port").write_text(str(bound))
+    say("listening", host=order.host, port=bound, policy=gateway.deployment.policy.revision)
     await run_until_told(gateway, lambda words: say("ending", text=words))
     say("ended")
     return 0
+
+
+def _gateway(order: Order, settings: GatewaySettings, folder: Path) -> Gateway:
+    policy = load_policy(order.policy)
+    return Gateway(policy, settings, resolve=from_table(order.places), policy_path=folder / "policy.yaml")
 
 
 def update(order: Order, port: int) -> int:
@@ -167,7 +190,7 @@ def main(argv: list[str]) -> int:
     order = Order(**json.load(sys.stdin))
     if verb == "update":
         return update(order, port)
-    return asyncio.run(serve(order, port))
+    return serve(order, port)
 
 
 if __name__ == "__main__":
