@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stellwerk.collectives import Communicator, Topology, connecting
+from stellwerk.collectives import CollectiveError, Communicator, Topology, connecting
 from stellwerk.collectives.native import compile as native_build
 from stellwerk.collectives.roce import NoRail, Rail
 
@@ -114,19 +114,44 @@ def test_groups_within_use_verbs_too(verbs: ctypes.CDLL, monkeypatch: pytest.Mon
     assert run(3, inner) == [("verbs", "2.0"), ("verbs", "1.0"), ("verbs", "2.0")]
 
 
-def test_on_a_ring_neighbours_talk_by_rdma_and_the_rest_goes_over_tcp(
-    verbs: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def ring_of_four() -> list[list[tuple[str, str]]]:
+    """Cable i joins ranks i and i + 1."""
     cables = [("fake0", "10.0.0"), ("fake1", "10.0.1"), ("fake0", "10.0.2"), ("fake1", "10.0.3")]
     ends: list[list[tuple[str, str]]] = [[] for _ in cables]
     for number, (device, subnet) in enumerate(cables):
         ends[number].append((device, f"{subnet}.1/24"))
         ends[(number + 1) % 4].append((device, f"{subnet}.2/24"))
-    devices(monkeypatch, ends)
+    return ends
+
+
+def test_on_a_ring_neighbours_talk_by_rdma_and_the_rest_goes_over_tcp(
+    verbs: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    devices(monkeypatch, ring_of_four())
     note = "RDMA carries what runs around the ring; calls to ranks further away go over TCP"
     assert run(4, every_operation, topology=Topology.RING) == [("verbs", (note,))] * 4
     assert verbs.fake_writes_on(0) > 300
     assert verbs.fake_writes_on(1) > 300
+
+
+def one_is_in_a_barrier(comm: Communicator) -> str:
+    """The barrier goes over TCP, the others wait for RDMA: neither sees the other's message."""
+    with pytest.raises(CollectiveError) as caught:
+        if comm.rank == 1:
+            comm.barrier()
+        else:
+            comm.all_reduce(np.ones(64, np.float32))
+        comm.barrier()
+    return str(caught.value)
+
+
+def test_ranks_of_a_ring_that_wait_on_different_ways_end_with_a_named_error(
+    verbs: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    devices(monkeypatch, ring_of_four())
+    for said in run(4, one_is_in_a_barrier, topology=Topology.RING, timeout_s=1.0):
+        assert "rank " in said
+        assert "did not" in said or "lost" in said
 
 
 @pytest.mark.parametrize(

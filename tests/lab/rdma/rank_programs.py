@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import logging
+import os
+import resource
 from collections.abc import Sequence
 from typing import Any
 
@@ -95,6 +98,21 @@ def other_subnets(rank: int, options: dict[str, Any]) -> dict[str, Any]:
 def wrong_cable(rank: int, options: dict[str, Any]) -> dict[str, Any]:
     """Both ranks have an address in one subnet, and yet nothing gets through."""
     return options | {"rails": (f"twin-{rank}",)}
+
+
+def second_may_lock_little(rank: int, options: dict[str, Any]) -> dict[str, Any]:
+    """The second rank is as a user whose limit of locked memory is small: root has none, so it gives that up."""
+    if rank == 1:
+        resource.setrlimit(resource.RLIMIT_MEMLOCK, (1 << 20, 1 << 20))
+        libc = ctypes.CDLL(None, use_errno=True)
+        header = (ctypes.c_uint32 * 2)(0x20080522, 0)  # the interface's version, this thread
+        sets = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; twice 32 bits
+        if libc.capget(header, sets):
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+        sets[0] &= ~(1 << 14)  # CAP_IPC_LOCK
+        if libc.capset(header, sets):
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return options
 
 
 def on_the_ring(rank: int, options: dict[str, Any]) -> dict[str, Any]:

@@ -32,10 +32,11 @@ static int broke(struct sw_comm *comm, int peer, int r, enum ibv_wc_status statu
     const struct verbs *v = verbs_of(comm);
     const struct port *port = v->pairs[peer][r].port;
     struct ibv_port_attr now;
+    const char *what = v->api.wc_status_str(status);
     const char *hint = status == IBV_WC_RETRY_EXC_ERR ? "; nothing answers: wrong cable, subnet or GID?" : "";
-    if (v->api.query_port(port->context, port->number, &now) == 0 && now.state != IBV_PORT_ACTIVE) hint = "; the port is down";
-    return sw_fail(comm, SW_CLOSED, peer, 0, "the queue pair to rank %d over rail %d (%s) broke: %s%s", peer, r, port->device,
-        v->api.wc_status_str(status), hint);
+    if (v->api.query_port(port->context, port->number, &now) == 0 && now.state != IBV_PORT_ACTIVE) /* not the peer's fault */
+        return sw_fail(comm, SW_IO, -1, 0, "its port %s is down: rail %d to rank %d broke (%s)", port->device, r, peer, what);
+    return sw_fail(comm, SW_CLOSED, peer, 0, "the queue pair to rank %d over rail %d (%s) broke: %s%s", peer, r, port->device, what, hint);
 }
 
 static int complete(struct sw_comm *comm, const struct ibv_wc *done) {
