@@ -6,10 +6,9 @@ one passes it through there.
 
 from __future__ import annotations
 
-from importlib.resources import as_file, files
-from pathlib import Path
+from importlib.resources import files
 
-from PySide6.QtCore import QCoreApplication, QLocale, QTranslator
+from PySide6.QtCore import QCoreApplication, QLocale, QObject, QTranslator
 from PySide6.QtWidgets import QApplication
 
 from stellwerk.model.text import Text
@@ -20,11 +19,18 @@ def install_language(app: QApplication, choice: str) -> str:
     language = QLocale.system().name()[:2] if choice == "system" else choice
     if language != "de":
         return "en"
-    translator = QTranslator(app)
-    with as_file(files("stellwerk_resources") / "translations" / "stellwerk_de.qm") as path:
-        if Path(path).exists() and translator.load(str(path)):
-            QCoreApplication.installTranslator(translator)
+    translator = _Translator(app)
+    if translator.load(translator.data):
+        QCoreApplication.installTranslator(translator)
     return "de"
+
+
+class _Translator(QTranslator):
+    """Keeps what it reads: a file that is mapped turns to noise when an update writes over it under the window."""
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self.data = (files("stellwerk_resources") / "translations" / "stellwerk_de.qm").read_bytes()
 
 
 def local(text: str) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from stellwerk.fabric.cable_findings import switch_port_number
 from stellwerk.fabric.members import HalfAt, Member, half_at
 from stellwerk.model.fabric import Cable, PortRef, Topology, TopologyKind
+from stellwerk.model.text import say
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Segment:
     @property
     def key(self) -> str:
         """What the segment is called, and what stands for it in mappings."""
-        return f"{self.name}, half {self.label}"
+        return say("{link}, half {half}", link=self.name, half=self.label)
 
 
 def find_segments(members: Sequence[Member], topology: Topology, kind: TopologyKind) -> tuple[Segment, ...]:
@@ -38,7 +39,7 @@ def find_segments(members: Sequence[Member], topology: Topology, kind: TopologyK
     if kind in (TopologyKind.PAIR, TopologyKind.RING, TopologyKind.CHAIN):
         found = []
         for cable in cables_in_order(topology):
-            name = f"{cable.a} to {cable.b}"
+            name = say("{port} to {other}", port=cable.a, other=cable.b)
             found += _by_label(name, members, (cable.a, cable.b))
         return tuple(found)
     return ()
@@ -85,5 +86,5 @@ def _on_switch(members: Sequence[Member], topology: Topology) -> tuple[Segment, 
     for label in "ABCDEFGH":
         halves = tuple(half for ref in refs if (half := half_at(members, ref, label)) is not None)
         if len(halves) > 1:
-            found.append(Segment("switch", label, halves))
+            found.append(Segment(say("switch"), label, halves))
     return tuple(found)

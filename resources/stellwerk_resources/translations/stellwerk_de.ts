@@ -1712,7 +1712,7 @@
   </message>
   <message>
    <source>{n} of {all} pass</source>
-   <translation>{n} von {all} bestanden</translation>
+   <translation>{n}/{all} bestanden</translation>
   </message>
  </context>
  <context>
@@ -4431,7 +4431,7 @@
   </message>
   <message>
    <source>no answer</source>
-   <translation>keine Antwort</translation>
+   <translation>stumm</translation>
   </message>
   <message>
    <source>no carrier</source>
@@ -5970,6 +5970,10 @@
    <translation>{lacking} hat keine Adresse im Fabric</translation>
   </message>
   <message>
+   <source>{link}, half {half}</source>
+   <translation>{link}, Hälfte {half}</translation>
+  </message>
+  <message>
    <source>{lost} lost</source>
    <translation>{lost} verloren</translation>
   </message>
@@ -6444,6 +6448,10 @@
   <message>
    <source>{port} is on {switch}, most others on {main}.</source>
    <translation>{port} hängt an {switch}, die meisten anderen an {main}.</translation>
+  </message>
+  <message>
+   <source>{port} to {other}</source>
+   <translation>{port} zu {other}</translation>
   </message>
   <message>
    <source>{rdma} has no RoCE v2 entry for {ip}</source>
