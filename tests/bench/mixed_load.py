@@ -17,6 +17,8 @@ import os
 import time
 from pathlib import Path
 
+from stellwerk.serving.decision.decide import decide
+from stellwerk.serving.decision.request import RequestView
 from stellwerk.serving.engines.simulated.engine import SimulatedEngine
 from stellwerk.serving.engines.simulated.settings import SimulatedSettings
 from stellwerk.serving.gateway.app import Gateway
@@ -27,6 +29,7 @@ SMALL = SimulatedSettings(model="small", ttft_s=0.03, rate=150, batch=16, batch_
 LARGE = SimulatedSettings(model="large", ttft_s=0.12, rate=40, batch=16, batch_share=0.5, answer_tokens=40)
 SHARES = (0, 20, 40, 60, 70, 80, 90, 100)
 CLIENTS = 48
+WARM_UP = 400  # requests that are decided, and not sent, before each point
 EASY = (
     "What is the capital of {}?",
     "Translate 'good morning' into the language of {}.",
@@ -84,12 +87,21 @@ async def one(port: int, number: int) -> int:
     return int(json.loads(answer)["usage"]["completion_tokens"])
 
 
+def settle_shares(gateway: Gateway) -> None:
+    """Let the share follow this traffic before anything is measured, as in a gateway that has run for a while."""
+    deployment = gateway.deployment
+    for number in range(WARM_UP):
+        body = {"model": "auto", "messages": [{"role": "user", "content": prompt(number)}]}
+        deployment.observe(decide(deployment.policy, RequestView("auto", body), deployment.snapshot()).scores)
+
+
 async def measure(share: int, seconds: float) -> dict[str, float]:
     """One point of the curve."""
     small, large = SimulatedEngine(SMALL), SimulatedEngine(LARGE)
     text = policy_text(share, await small.start(), await large.start())
     gateway = Gateway(load_policy(text), GatewaySettings(port=0, log_path=None))
     port = await gateway.start()
+    settle_shares(gateway)
     end_s = time.monotonic() + seconds
     numbers = iter(range(10**9))
     tokens: list[int] = []
