@@ -85,6 +85,21 @@ async def test_http_1_0_gets_the_stream_until_the_connection_closes(yard: Yard) 
     await wire.close()
 
 
+async def test_http_1_0_keeps_its_connection_if_it_asks_and_is_told_so(yard: Yard) -> None:
+    _, port = await yard.engine()
+    await yard.gateway(policy(port))
+    wire = await Wire.open(yard.port)
+    kept = {"connection": "keep-alive"}
+    for data in (request("/v1/chat/completions", chat(), **kept), request("/health", b"", "GET", **kept)):
+        await wire.send(data.replace(b"HTTP/1.1", b"HTTP/1.0", 1))
+        answer = await wire.answer()
+        assert (answer.status, answer.headers["connection"]) == (200, "keep-alive")
+    await wire.send(request("/health", b"", "GET").replace(b"HTTP/1.1", b"HTTP/1.0", 1))
+    assert (await wire.answer()).headers["connection"] == "close"
+    assert await wire.reader.read() == b""
+    await wire.close()
+
+
 async def test_chunked_bodies_are_understood(yard: Yard) -> None:
     engine, port = await yard.engine()
     await yard.gateway(policy(port))

@@ -18,7 +18,7 @@ from stellwerk.serving.gateway.body import BodyError, BodyScan, replace_model, s
 from stellwerk.serving.gateway.dialect import Dialect, error_body
 from stellwerk.serving.gateway.failure import Failure
 from stellwerk.serving.gateway.headers import lines_for_engine
-from stellwerk.serving.gateway.http.status import status_line
+from stellwerk.serving.gateway.http.status import STAYS_OPEN, status_line
 from stellwerk.serving.gateway.record import Record, learn_window
 from stellwerk.serving.gateway.relay import Relay
 from stellwerk.serving.gateway.upstream import UpstreamConnection, connect, take_idle
@@ -226,8 +226,9 @@ class Exchange(Record):
         """The header lines that the gateway adds, with the empty line that ends the head."""
         route = self.route.lines if self.route is not None else b""
         more = self._gateway.answer_lines(self.request)
-        if self.request.keep_alive:
-            return b"%b%b\r\n" % (route, more)
+        request = self.request
+        if request.keep_alive:
+            return b"%b%b%b\r\n" % (route, more, b"" if request.head.version_11 else STAYS_OPEN)
         return b"%b%bconnection: close\r\n\r\n" % (route, more)
 
     def answered(self, status: int) -> None:

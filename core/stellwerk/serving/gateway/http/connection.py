@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 from stellwerk.serving.gateway.http.chunked import ChunkError, ChunkReader
 from stellwerk.serving.gateway.http.message import Head, HttpError, Request, bad_request
 from stellwerk.serving.gateway.http.parse import same_head
-from stellwerk.serving.gateway.http.status import CONTINUE, answer_head
+from stellwerk.serving.gateway.http.status import CONTINUE, STAYS_OPEN, answer_head
 
 if TYPE_CHECKING:
     from stellwerk.serving.gateway.http.server import HttpServer
@@ -327,6 +327,8 @@ class ServerConnection(asyncio.Protocol):
         """Write one whole answer and finish. For HEAD the body stays away. `lines`: more header lines."""
         request = self.request
         keep_alive = request is not None and request.keep_alive and not self._discarding
+        if keep_alive and request is not None and not request.head.version_11:
+            lines += STAYS_OPEN
         head = answer_head(status, content_type, len(body), keep_alive, lines)
         if request is not None and request.head.method == b"HEAD":
             body = b""
