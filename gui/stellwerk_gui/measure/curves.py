@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 
 from stellwerk.model.units import size_text
 from stellwerk_gui import theme
-from stellwerk_gui.widgets.controls import frame, hbox, label, vbox
+from stellwerk_gui.widgets.controls import Elided, frame, hbox, label, vbox
 from stellwerk_gui.widgets.graph_group import Series
 from stellwerk_gui.widgets.readout import Readout
 
@@ -58,7 +58,7 @@ class SizePlot(QWidget):
         column = vbox(card, margins=(12, 10, 12, 6), spacing=4)
         head = hbox(spacing=8)
         head.addWidget(label(title, "heading"))
-        head.addWidget(label(f"{self._unit}, {self._words}", "second-muted"))
+        head.addWidget(Elided(f"{self._unit}, {self._words}", "second-muted"), 1)
         head.addStretch(1)
         column.addLayout(head)
         self.plot = pg.PlotWidget(background=None)

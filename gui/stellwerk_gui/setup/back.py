@@ -96,7 +96,10 @@ class BackOfMachine(QWidget):
                 p.drawLine(tip, tip - _up(7) + _right(4))
         p.setPen(QColor(c.muted))
         words = self.tr("Back of {node}").format(node=self.movement.plug.node)
-        write(p, QRectF(10, body.bottom() + 6, body.right() - 184, 16), LEFT, words, may_shorten=True)
+        low = QRectF(10, body.bottom() + 6, body.right() - 190, 16)
+        # In a narrow panel the words go above the machine, left of the arrow.
+        place = low if low.width() > 110 else QRectF(10, 4, width - 20, 16)
+        write(p, place, LEFT, words, may_shorten=True)
         write(p, QRectF(body.right() - 176, body.bottom() + 6, 44, 16), CENTRE, "RJ45")
         p.end()
 

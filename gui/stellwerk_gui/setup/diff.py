@@ -14,6 +14,7 @@ from stellwerk_gui import theme
 from stellwerk_gui.icons import paint_icon
 from stellwerk_gui.widgets.controls import (
     Button,
+    Elided,
     Icon,
     Note,
     Swatch,
@@ -48,8 +49,7 @@ class DiffPane(QFrame):
         head = hbox(spacing=8, margins=(16, 0, 12, 0))
         head.addWidget(Swatch(number))
         head.addWidget(label(node.node, "heading"))
-        head.addWidget(label(self.tr("what would change"), "second-muted"))
-        head.addStretch(1)
+        head.addWidget(Elided(self.tr("what would change"), "second-muted"), 1)
         copy = Button("", "icon", icon_name="copy", icon_colour="muted", name=self.tr("Copy the changes"))
         copy.clicked.connect(lambda: QApplication.clipboard().setText(changes_text(node)))
         head.addWidget(copy)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QStackedWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QStackedWidget
 
 from stellwerk.model.plan import Plan
+from stellwerk_gui import theme
 from stellwerk_gui.cluster.views import plan_view
 from stellwerk_gui.setup.diff import DiffPane
 from stellwerk_gui.setup.plan_table import PlanTable
-from stellwerk_gui.setup.view import StepPage
+from stellwerk_gui.setup.view import NARROW_PX, StepPage
 from stellwerk_gui.widgets.controls import Button, Combo, Note, Segments, hbox, label, sentence
 from stellwerk_gui.widgets.fabricmap import FabricMap, scrolling
 
@@ -26,7 +28,9 @@ class PlanStep(StepPage):
     def __init__(self, controller: Controller) -> None:
         super().__init__(controller)
         self.say(self.tr("Plan"), self.tr("What would be changed. Nothing has been changed so far."))
+        self._choices = hbox(spacing=8)
         row = hbox(spacing=8)
+        self._choices.addLayout(row, 1)
         row.addWidget(label(self.tr("Subnets from"), "second-muted"))
         self.pool = Combo(self.tr("Subnets from"))
         self.pool.addItem(self.tr("Automatic"), None)
@@ -44,8 +48,8 @@ class PlanStep(StepPage):
         row.addStretch(1)
         self.choice = Segments([("table", self.tr("Table")), ("drawing", self.tr("Drawing"))], "table")
         self.choice.chosen.connect(self._choose_view)
-        row.addWidget(self.choice)
-        self.column.addLayout(row)
+        self._choices.addWidget(self.choice)
+        self.column.addLayout(self._choices)
         self.problem = Note("bad")
         self.warning = Note("warn")
         for note in (self.problem, self.warning):
@@ -69,6 +73,12 @@ class PlanStep(StepPage):
         controller.plan_changed.connect(self._refresh)
         controller.look_changed.connect(self._look_arrived)
         self._wanted_plan = False
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        narrow = self.width() < theme.current().px(NARROW_PX)
+        ways = QBoxLayout.Direction
+        self._choices.setDirection(ways.TopToBottom if narrow else ways.LeftToRight)
 
     def entered(self) -> None:
         self._take_pool()

@@ -37,6 +37,7 @@ from stellwerk_gui.widgets.ink import CENTRE, LEFT, RIGHT, wrapped, write, write
 from stellwerk_gui.widgets.pressing import EnterPresses
 
 CONTENT_W, MENU_W = 936, 40
+FOUR_NAMES_PX = 1000  # a narrower page shows two names of what was found
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +290,10 @@ class StartPage(Page):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         px = theme.current().px
+        wide = self.width() > px(FOUR_NAMES_PX)
+        if wide is not self._wide:
+            self._wide = wide
+            self.show_found(self.found_names, self._available)
         left, _, right, bottom = (px(n) for n in (24, 0, 24, 16))
         self._row.setContentsMargins(left, px(88 if self.height() > px(700) else 20), right, bottom)
 
@@ -301,6 +306,7 @@ class StartPage(Page):
         self.network_text = label(self.tr("Listening for machines on this network"))
         row.addWidget(self.network_text)
         self.found_names: tuple[str, ...] = ()
+        self._available = self._wide = True
         self.found_chips = hbox(spacing=8)
         row.addLayout(self.found_chips)
         row.addStretch(1)
@@ -314,6 +320,7 @@ class StartPage(Page):
     def show_found(self, names: tuple[str, ...], available: bool = True) -> None:
         """The network line in its three states: listening, n machines found, no mDNS here."""
         self.found_names = names if available else ()
+        self._available = available
         clear_layout(self.found_chips)
         self.pair_found.setVisible(bool(names))
         if not available:
@@ -329,7 +336,7 @@ class StartPage(Page):
         )
         one = self.tr("Pair this one")
         self.pair_found.setText(one if len(names) == 1 else self.tr("Pair these {n}").format(n=len(names)))
-        shown = names[:4]
+        shown = names[: 4 if self.width() > theme.current().px(FOUR_NAMES_PX) else 2]
         for name in shown:
             self.found_chips.addWidget(_chip(name))
         if len(names) > len(shown):
