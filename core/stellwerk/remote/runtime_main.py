@@ -47,6 +47,15 @@ def unpack(archive: Path) -> Path:
     return target
 
 
+def _runs(name: str) -> bool:
+    """Whether a process was started from this version: a gateway may have run for longer than a month."""
+    for command in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it has just ended
+            if f"{name}.pyz".encode() in command.read_bytes():
+                return True
+    return False
+
+
 def _mark_as_used(folder: Path) -> None:
     with contextlib.suppress(OSError):  # a read-only home: then nothing is removed from it either
         os.utime(folder)
@@ -59,7 +68,8 @@ def _forget_unused(current: Path) -> None:
     """
     for folder in current.parent.glob("runtime-*"):
         with contextlib.suppress(OSError):
-            if folder.is_dir() and folder != current and folder.stat().st_mtime < time.time() - UNUSED_S:
+            old = folder.is_dir() and folder != current and folder.stat().st_mtime < time.time() - UNUSED_S
+            if old and not _runs(folder.name):
                 shutil.rmtree(folder, ignore_errors=True)
                 folder.with_name(f"{folder.name}.pyz").unlink(missing_ok=True)
 

@@ -99,8 +99,14 @@ def test_versions_that_nothing_has_started_for_a_month_make_room(archive: Path) 
         (share / f"{name}.pyz").touch()
         os.utime(share / name, (used, used))
     (share / "agent-old.pyz").touch()
-    folder = runtime_main.unpack(archive)
-    kept = {archive.name, folder.name, "runtime-other", "runtime-other.pyz", "agent-old.pyz"}
+    (share / "runtime-running").mkdir()
+    os.utime(share / "runtime-running", (month_ago, month_ago))
+    gateway = subprocess.Popen([sys.executable, "-c", "input()", "runtime-running.pyz"], stdin=subprocess.PIPE)
+    try:
+        folder = runtime_main.unpack(archive)
+    finally:
+        gateway.communicate(b"\n")
+    kept = {archive.name, folder.name, "runtime-other", "runtime-other.pyz", "agent-old.pyz", "runtime-running"}
     assert {p.name for p in share.iterdir()} == kept
     os.utime(folder, (month_ago, month_ago))
     runtime_main.unpack(archive)
