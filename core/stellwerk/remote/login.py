@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import asyncssh
 
 from stellwerk.model.errors import Cancelled, HostKeyUnknown, LoginFailed, StellwerkError
-from stellwerk.model.text import joined, say
+from stellwerk.model.text import joined, say, whole
 from stellwerk.remote.deadlines import Deadlines
 from stellwerk.remote.dial import Answers, Attempt, DialError, dial
 from stellwerk.remote.failures import cleaned, explain
@@ -108,7 +108,7 @@ class Login:
         return LoginFailed(
             say("{user} could not log in at {host}", user=self.target.user, host=self.target.host),
             node=self.node,
-            why=say("{why} ({notes})", why=why, notes=joined(own.notes, "; ")) if own.notes else why,
+            why=say("{why} ({notes})", why=whole(why), notes=joined(own.notes, "; ")) if own.notes else why,
             remedy="Use a key that it knows (ssh-agent, IdentityFile), or allow PasswordAuthentication there",
         )
 

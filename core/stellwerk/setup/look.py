@@ -13,6 +13,7 @@ from stellwerk.model.errors import BadInput
 from stellwerk.model.fabric import CableFinding, HearReport, Topology, TopologyKind
 from stellwerk.model.facts import NodeFacts
 from stellwerk.model.finding import Finding, Severity
+from stellwerk.model.text import say
 from stellwerk.setup.session import HEAR_SECONDS, ClusterSession
 
 
@@ -52,7 +53,7 @@ async def take_look(
         raise BadInput("no machine is connected", remedy="Pair the machines first")
     facts = await session.facts()
     heard = await session.hear(hear_s, bring_up=bring_up)
-    notes = tuple(f"{name}: {error.what}" for name, error in heard.errors.items())
+    notes = tuple(say("{node}: {why}", node=name, why=error.what) for name, error in heard.errors.items())
     return judge(facts, heard.good, {n.name: n.number for n in session.cluster.nodes}, wanted, notes)
 
 
@@ -69,9 +70,7 @@ def judge(
     recommendation = recommend(topology)
     chosen = wanted or recommendation.kind
     cables = cable_findings(members, topology, chosen)
-    return Look(
-        members, reports, topology, recommendation, chosen, cables, notes, _by_hand(members, topology, chosen)
-    )
+    return Look(members, reports, topology, recommendation, chosen, cables, notes, _by_hand(members, topology, chosen))
 
 
 def _by_hand(members: tuple[Member, ...], topology: Topology, kind: TopologyKind) -> tuple[Finding, ...]:

@@ -32,6 +32,7 @@ from stellwerk.remote import (
     unpair,
 )
 from stellwerk.remote.pairing import UnpairReport
+from stellwerk.setup.outcome import bare
 from stellwerk.setup.store import Cluster, ClusterFolder, NodeEntry
 from stellwerk.telemetry import TelemetryStore
 
@@ -278,7 +279,7 @@ class ClusterSession:
             state = await self._try_sudo(name, password)
             if isinstance(state, Sudo):
                 return state, password if state.unlocked else None
-            why = f"{state.what}: {state.why}" if state.why else state.what
+            why = bare(state)
         return Sudo("password", why), None
 
     async def _try_sudo(self, name: str, password: str) -> Sudo | StellwerkError:
@@ -337,7 +338,7 @@ class ClusterSession:
         try:
             await mesh_refresh(self)
         except StellwerkError as error:
-            left = f"its key on the other machines ({error.what}); `stellwerk mesh on` takes it out"
+            left = say("its key on the other machines ({why}); `stellwerk mesh on` takes it out", why=error.what)
             return replace(report, left=(*report.left, left))
         return report
 

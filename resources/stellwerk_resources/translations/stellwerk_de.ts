@@ -4178,6 +4178,10 @@
    <translation>ihr Host-Schlüssel auf diesem Rechner</translation>
   </message>
   <message>
+   <source>its key on the other machines ({why}); `stellwerk mesh on` takes it out</source>
+   <translation>ihr Schlüssel auf den anderen Maschinen ({why}); `stellwerk mesh on` nimmt ihn heraus</translation>
+  </message>
+  <message>
    <source>its kind is {kind}</source>
    <translation>ihre Art ist {kind}</translation>
   </message>
@@ -5512,6 +5516,10 @@
   <message>
    <source>the sudo password is wrong</source>
    <translation>das Sudo-Passwort ist falsch</translation>
+  </message>
+  <message>
+   <source>the sudo password was not given</source>
+   <translation>das Sudo-Passwort wurde nicht angegeben</translation>
   </message>
   <message>
    <source>the switch that the node hangs on does not name itself (no LLDP)</source>
