@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from stellwerk.model.fabric import Movement
 from stellwerk_gui import theme
+from stellwerk_gui.language import local
 from stellwerk_gui.widgets.ink import CENTRE, LEFT, write
 
 
@@ -22,7 +23,9 @@ class BackOfMachine(QWidget):
 
     def words(self) -> str:
         m = self.movement
-        return f"Back of {m.plug.node}: {m.kind} port {m.plug.port}" + (f" to {m.to}" if m.to else "")
+        back = self.tr("Back of {node}").format(node=m.plug.node)
+        port = self.tr("Port {n}").format(n=m.plug.port)
+        return f"{back}: {port}" + (f" → {local(str(m.to))}" if m.to else "")
 
     def _plain_ports(self, p: QPainter, body: QRectF) -> None:
         """Power, four USB-C, HDMI and the RJ45 beside port 0, to know the machine by."""
