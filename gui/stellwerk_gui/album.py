@@ -414,6 +414,9 @@ class Album:
             if current.choice != choice:
                 current.apply(choice, current.scale, current.reduce_motion)
             self.settle(0.02)
+            for _ in range(3):  # a layout that answers to its own width needs more than one turn
+                QApplication.sendPostedEvents()
+                QApplication.processEvents()
             if self.look is not None:
                 self.look(f"{name} {choice} {self.wanted.language}", target)
             path = self.wanted.folder / f"{file}.png"

@@ -30,8 +30,11 @@ class BackOfMachine(QWidget):
     def _plain_ports(self, p: QPainter, body: QRectF) -> None:
         """Power, four USB-C, HDMI and the RJ45 beside port 0, to know the machine by."""
         y = body.center().y()
-        p.drawEllipse(QPointF(body.left() + 16, y), 5, 5)
+        if body.left() + 21 < body.right() - 176:
+            p.drawEllipse(QPointF(body.left() + 16, y), 5, 5)
         for i in range(4):
+            if body.left() + 32 + i * 21 + 15 > body.right() - 176:
+                break
             p.drawRoundedRect(QRectF(body.left() + 32 + i * 21, y - 5, 15, 10), 5, 5)
         left = body.left() + 122
         if left + 24 < body.right() - 172:

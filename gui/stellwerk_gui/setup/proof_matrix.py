@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 CELL_ROLE = int(Qt.ItemDataRole.UserRole) + 1
 NUMBER_ROLE, WAY_ROLE = CELL_ROLE + 1, CELL_ROLE + 2
-LINK_PX, LEAST_PX, ROW_PX, HEAD_PX = 196, 106, 38, 52
+LINK_PX, LEAST_PX, ROW_PX, HEAD_PX = 196, 112, 38, 52
 SIGN = {
     Verdict.PASS: ("check", "good"),
     Verdict.DEGRADED: ("alert-triangle", "warn"),

@@ -44,7 +44,8 @@ class ProveStep(StepPage):
         self.mesh = Button(self.tr("SSH between machines"), "ghost", icon_name="key", on_click=self.mesh_wanted.emit)
         for widget in (self.compare, self.html, self.json, self.stop):
             widget.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-            self.head_actions.addWidget(widget, 0, Qt.AlignmentFlag.AlignLeft)
+            self.head_actions.addWidget(widget)
+        self.head_actions.addStretch(0)
         self.matrix = ProofMatrix()
         self.matrix.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.matrix.chosen = self._show_cell

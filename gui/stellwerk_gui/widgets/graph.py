@@ -10,10 +10,10 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPen, QWheelEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from stellwerk_gui import theme
-from stellwerk_gui.widgets.controls import frame, hbox, label, vbox
+from stellwerk_gui.widgets.controls import Elided, frame, hbox, label, vbox
 from stellwerk_gui.widgets.graph_group import LOG_FLOOR, GraphGroup, Line, Series, y_ticks
 from stellwerk_gui.widgets.readout import Readout
 
@@ -123,9 +123,10 @@ class Graph(QWidget):
         head.addWidget(self.heading)
         self.unit_label = label(self.unit, "second-muted")
         head.addWidget(self.unit_label)
-        head.addStretch(1)
-        self.summary = label("", "second-muted")
-        head.addWidget(self.summary)
+        self.summary = Elided("", "second-muted")
+        self.summary.setAlignment(Qt.AlignmentFlag.AlignRight)
+        self.summary.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        head.addWidget(self.summary, 1)
         column.addLayout(head)
         head.setContentsMargins(0, theme.current().px(12), 0, theme.current().px(8))
         self.plot = Plot(self.group)

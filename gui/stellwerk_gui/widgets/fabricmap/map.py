@@ -209,7 +209,9 @@ class FabricMap(QWidget):
                 marked = cable.highlight or self.selected_cable == (cable.a, cable.b)
                 paint_cable(painter, cable, *ends, phase, marked)
         painter.setFont(theme.font(theme.SECOND_PT, QFont.Weight.Medium))
-        for cable in self.view.cables:
+        drawn: list[QRectF] = []
+        # What is wrong is said first: where two labels would lie on each other, the other one gives way.
+        for cable in sorted(self.view.cables, key=lambda c: c.label_state not in ("bad", "warn")):
             ends = self._ends(cable)
             if ends is None or not cable.label:
                 continue
@@ -219,10 +221,13 @@ class FabricMap(QWidget):
             level = a.side in ("left", "right") and b.side in ("left", "right")
             upright = a.side in ("top", "bottom") and b.side in ("top", "bottom")
             short = level and abs(a.x - b.x) < box.width() + 8
-            if short or (upright and abs(a.y - b.y) < box.height() + 8):
+            clear = self._clear(box)
+            crowded = any(clear.intersects(other) for other in drawn)
+            if short or crowded or (upright and abs(a.y - b.y) < box.height() + 8):
                 paint_label(painter, cable, box, sign_only=True)
             else:
-                paint_label(painter, cable, self._clear(box))
+                paint_label(painter, cable, clear)
+                drawn.append(clear)
         self._paint_centre(painter)
         painter.end()
 
