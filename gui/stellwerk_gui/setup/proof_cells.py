@@ -13,6 +13,7 @@ from stellwerk_gui.language import local
 
 BOTH = "A+B"  # a check of both halves at the same time concerns each of them
 COMPARE_OVER = 0.03  # a measured value that differs by more than this is shown beside the old one
+MOST_NAMED = 3  # kinds of trouble that the headline names
 WORST_FIRST = (Verdict.FAIL, Verdict.NOT_AVAILABLE, Verdict.DEGRADED)
 
 
@@ -264,7 +265,24 @@ def sentences(proof: Verification, running: bool, total: int) -> tuple[str, str]
             parts.append(text.format(n=count[verdict]))
     measured = translate("Measured in {s} s.").format(s=f"{proof.seconds:.0f}")
     where = translate("Simulated hardware.") if proof.simulated else ""
-    return words[proof.verdict], " ".join(p for p in (", ".join(parts) + ".", measured, where) if p)
+    counts = " ".join(p for p in (", ".join(parts) + ".", measured, where) if p)
+    return words[proof.verdict] + what_is_wrong(proof), counts
+
+
+def what_is_wrong(proof: Verification) -> str:
+    """` MTU on 2 ports, RDMA on 1 port.`: what the verdict rests on, worst first; "" where all is well."""
+    places: dict[str, set[tuple[str, int | None]]] = {}
+    for verdict in (Verdict.FAIL, Verdict.DEGRADED):
+        for check in proof.checks:
+            if check.verdict is verdict:
+                places.setdefault(kind_word(check.kind), set()).add((check.node, check.port))
+    parts = [
+        translate("{what} on 1 port").format(what=what)
+        if len(found) == 1
+        else translate("{what} on {n} ports").format(what=what, n=len(found))
+        for what, found in list(places.items())[:MOST_NAMED]
+    ]
+    return f" {', '.join(parts)}." if parts else ""
 
 
 def verdict_word(verdict: Verdict) -> str:

@@ -222,6 +222,8 @@ class StartPage(Page):
         super().__init__("")
         self.title_bar.hide()
         self.store = store
+        self._available = True
+        self._wide = True
         self.set_up = Door(
             self.tr("Set up a cluster"),
             self.tr("Find machines, pair them, check the cables, prove the network."),
@@ -306,7 +308,6 @@ class StartPage(Page):
         self.network_text = label(self.tr("Listening for machines on this network"))
         row.addWidget(self.network_text)
         self.found_names: tuple[str, ...] = ()
-        self._available = self._wide = True
         self.found_chips = hbox(spacing=8)
         row.addLayout(self.found_chips)
         row.addStretch(1)

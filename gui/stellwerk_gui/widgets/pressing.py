@@ -15,6 +15,6 @@ class EnterPresses:
     def keyPressEvent(self, event: QKeyEvent) -> None:
         assert isinstance(self, QAbstractButton), "mixed into buttons only"
         if event.key() not in ENTER:
-            super().keyPressEvent(event)
+            super().keyPressEvent(event)  # type: ignore[misc]
         elif not event.isAutoRepeat():
             self.click()

@@ -6896,6 +6896,14 @@
    <source>{value} on {half}</source>
    <translation>{value} auf {half}</translation>
   </message>
+  <message>
+   <source>{what} on 1 port</source>
+   <translation>{what} an 1 Port</translation>
+  </message>
+  <message>
+   <source>{what} on {n} ports</source>
+   <translation>{what} an {n} Ports</translation>
+  </message>
  </context>
  <context>
   <name>start</name>
