@@ -99,7 +99,7 @@ class LiveStrip(QWidget):
             box = QRectF(16 + i * step + (6 if i else 0), 8, step - (6 if i in (0, len(nodes) - 1) else 12), 28)
             pen = QPen(QColor(c.line), 1, Qt.PenStyle.DashLine if stale else Qt.PenStyle.SolidLine)
             p.setPen(pen)
-            p.setBrush(Qt.BrushStyle.NoBrush)
+            p.setBrush(Qt.BrushStyle.NoBrush if stale else QColor(c.raised))
             p.drawRoundedRect(box, 6, 6)
             colour = t.node_colour(node.number)
             p.setPen(QPen(QColor(colour), 1.5))
@@ -149,5 +149,6 @@ class LiveStrip(QWidget):
             p.setPen(pen)
             p.drawLine(int(x + i * 5), int(box.bottom()), int(x + i * 5), int(bar.top()))
         p.setPen(QColor(c.muted))
+        p.setFont(theme.font(theme.SECOND_PT))
         words = self.tr("no data") if stale else f"{total:.1f} Gb/s" if sent else ""
         write(p, QRectF(x + 14, box.bottom(), 90, bar.top() - box.bottom()), LEFT, words)

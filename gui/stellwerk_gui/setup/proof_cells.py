@@ -266,11 +266,13 @@ def sentences(proof: Verification, running: bool, total: int) -> tuple[str, str]
     measured = translate("Measured in {s} s.").format(s=f"{proof.seconds:.0f}")
     where = translate("Simulated hardware.") if proof.simulated else ""
     counts = " ".join(p for p in (", ".join(parts) + ".", measured, where) if p)
-    return words[proof.verdict] + what_is_wrong(proof), counts
+    wrong = what_is_wrong(proof)
+    headline = words[proof.verdict]
+    return f"{headline.removesuffix('.')}: {wrong}." if wrong else headline, counts
 
 
 def what_is_wrong(proof: Verification) -> str:
-    """` MTU on 2 ports, RDMA on 1 port.`: what the verdict rests on, worst first; "" where all is well."""
+    """`MTU on 2 ports, RDMA on 1 port`: what the verdict rests on, worst first; "" where all is well."""
     places: dict[str, set[tuple[str, int | None]]] = {}
     for verdict in (Verdict.FAIL, Verdict.DEGRADED):
         for check in proof.checks:
@@ -282,7 +284,7 @@ def what_is_wrong(proof: Verification) -> str:
         else translate("{what} on {n} ports").format(what=what, n=len(found))
         for what, found in list(places.items())[:MOST_NAMED]
     ]
-    return f" {', '.join(parts)}." if parts else ""
+    return ", ".join(parts)
 
 
 def verdict_word(verdict: Verdict) -> str:

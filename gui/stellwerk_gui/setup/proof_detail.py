@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from stellwerk.model.finding import Check, Verdict
@@ -85,11 +85,23 @@ class CellDetail(QWidget):
         self._why.setVisible(bool(why))
         self._evidence.setPlainText("\n".join(_line(c) for c in cell.checks))
         self._evidence.show()
-        lines = min(EVIDENCE_LINES, len(cell.checks))
-        self._evidence.setFixedHeight(self._evidence.fontMetrics().lineSpacing() * lines + theme.current().px(26))
+        self._fit_evidence()
         remedies = list(dict.fromkeys(sentence(c.remedy) for c in cell.checks if c.remedy))
         self._what.setText(self.tr("What to do: {text}").format(text=" ".join(remedies)) if remedies else "")
         self._what.setVisible(bool(remedies))
+
+    def _fit_evidence(self) -> None:
+        """As high as its lines, wrapped as they are; more than a few scroll."""
+        metrics = self._evidence.fontMetrics()
+        room = max(1, self._evidence.viewport().width() - theme.current().px(10))
+        texts = self._evidence.toPlainText().splitlines()
+        lines = sum(max(1, -(-metrics.horizontalAdvance(line) // room)) for line in texts)
+        shown = min(EVIDENCE_LINES, max(1, lines))
+        self._evidence.setFixedHeight(metrics.lineSpacing() * shown + theme.current().px(26))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_evidence()
 
     def text(self) -> str:
         """Everything that is shown, for copying and for tests."""
@@ -98,7 +110,7 @@ class CellDetail(QWidget):
 
 def _line(check: Check) -> str:
     mark = f"  ({verdict_word(check.verdict)})" if check.verdict is not Verdict.PASS else ""
-    return f"{kind_word(check.kind):<16} {local(check.subject)}: {said(check)}{mark}"
+    return f"{kind_word(check.kind):<11} {local(check.subject)}: {said(check)}{mark}"
 
 
 class Bars(QWidget):
