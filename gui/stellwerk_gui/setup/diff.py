@@ -29,6 +29,7 @@ from stellwerk_gui.widgets.fold import Fold
 from stellwerk_gui.widgets.ink import LEFT, write
 from stellwerk_gui.widgets.pressing import EnterPresses
 
+MAX_REASONS = 4  # above the files; more would hide them
 MARGIN_PX = 46  # line number and mark, left of the text
 
 
@@ -54,10 +55,12 @@ class DiffPane(QFrame):
         copy.clicked.connect(lambda: QApplication.clipboard().setText(changes_text(node)))
         head.addWidget(copy)
         self._column.addLayout(head)
-        reasons = list(dict.fromkeys(row.why for row in node.rows if row.changed and row.why))
-        if reasons:
+        reasons = [row.why for row in node.rows if row.changed]
+        reasons += [change.why for change in node.changes if isinstance(change, FileChange)]
+        said = list(dict.fromkeys(sentence(why) for why in reasons if why))
+        if said:
             wrap = hbox(margins=(15, 0, 16, 0))
-            wrap.addWidget(Note("info", "", small=True, text=sentence(reasons[0])))
+            wrap.addWidget(Note("info", "", small=True, text=" ".join(said[:MAX_REASONS])))
             self._column.addLayout(wrap)
         if not node.changes:
             wrap = hbox(margins=(16, 0, 16, 0))
