@@ -223,7 +223,9 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=LIMIT_S, help="seconds for the emulated machine")
     parser.add_argument("checks", nargs="*", help="only the checks with these words in their names")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the folder and the machine are cleaned up
+    # So that the folder and the machine are cleaned up, in the background of a shell, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGINT, lambda *_: sys.exit(130))
     try:
         check_needs()
         with tempfile.TemporaryDirectory(prefix="stellwerk-rdma-") as name:
