@@ -155,7 +155,7 @@ class MonitorPage(Page):
             chip = NodeChip(node.name, theme.current().node_colour(node.number), off=hidden, stale=stale)
             chip.toggled_name = self.group.toggle
             chip.added = lambda name: self.group.add(name, self._names)
-            chip.isolated = lambda name: self.group.isolate(name, self._names, after_click=True)
+            chip.isolated = lambda name: self.group.isolate(name, self._names)
             self._chips.addWidget(chip)
             if stale:
                 self._stale_chips[node.name] = chip

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
 from PySide6.QtCore import QCoreApplication, QObject, Signal
+from PySide6.QtGui import QGuiApplication
 
 LOG_FLOOR = 0.1  # the lowest value a logarithmic throughput axis shows, Gb/s
 MIN_WINDOW_S, MAX_WINDOW_S = 10.0, 3600.0
@@ -46,6 +48,7 @@ class GraphGroup(QObject):
         self.end_s: float | None = None  # None: live, the right edge is now
         self.wall_of_end = 0.0
         self.hidden: frozenset[str] = frozenset()
+        self._toggled: tuple[str, float] = ("", 0.0)  # which was hidden or shown last, and when
         self.crosshair_s: float | None = None  # desktop time
         self.crosshair_from: QObject | None = None
 
@@ -80,6 +83,7 @@ class GraphGroup(QObject):
 
     def toggle(self, name: str) -> None:
         self.hidden = self.hidden ^ {name}
+        self._toggled = (name, time.monotonic())
         self.series_changed.emit()
 
     def add(self, name: str, names: Sequence[str]) -> None:
@@ -89,10 +93,14 @@ class GraphGroup(QObject):
         elif name in self.hidden:
             self.toggle(name)
 
-    def isolate(self, name: str, names: Sequence[str], after_click: bool = False) -> None:
-        """Show only `name`; once more shows all again. `after_click`: the first click of two has toggled it."""
+    def isolate(self, name: str, names: Sequence[str]) -> None:
+        """Show only `name`; once more shows all again."""
         others = frozenset(n for n in names if n != name)
-        before = self.hidden ^ {name} if after_click else self.hidden
+        # The first click of a double click has toggled it.
+        toggled, at = self._toggled
+        just_now = time.monotonic() - at < QGuiApplication.styleHints().mouseDoubleClickInterval() / 1000
+        before = self.hidden ^ {name} if toggled == name and just_now else self.hidden
+        self._toggled = ("", 0.0)
         self.hidden = frozenset() if before == others else others
         self.series_changed.emit()
 

@@ -1,0 +1,147 @@
+"""The map, its cards and its cables: what is drawn where, in every shape and size."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QFontMetricsF
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
+
+from stellwerk.model.fabric import TopologyKind
+from stellwerk_gui import theme
+from stellwerk_gui.eyes import painted_faults
+from stellwerk_gui.monitor.strip import NodeChip
+from stellwerk_gui.scenes import shape
+from stellwerk_gui.widgets.fabricmap import FabricMap, HalfView
+from stellwerk_gui.widgets.fabricmap.cable import direction
+from stellwerk_gui.widgets.fabricmap.layout import lay_out
+from stellwerk_gui.widgets.fabricmap.painted import PARTS, parts_that_fit
+from stellwerk_gui.widgets.graph_group import GraphGroup
+from stellwerk_gui.widgets.ink import wrapped
+from stellwerk_gui.widgets.motion import slide_in
+
+SHAPES = [
+    (TopologyKind.SINGLE, 1),
+    (TopologyKind.PAIR, 2),
+    (TopologyKind.CHAIN, 4),
+    (TopologyKind.RING, 3),
+    (TopologyKind.RING, 8),
+    (TopologyKind.SWITCH, 8),
+]
+ROOMS = [(856, 388), (1020, 690), (1340, 690)]  # of the smallest window, beside a panel, and of the usual one
+
+
+@pytest.mark.parametrize(("kind", "count"), SHAPES, ids=lambda x: str(getattr(x, "value", x)))
+@pytest.mark.parametrize("room", ROOMS, ids=lambda r: f"{r[0]}x{r[1]}")
+def test_cards_lie_apart_and_inside(kind: TopologyKind, count: int, room: tuple[int, int]) -> None:
+    placed = lay_out(shape(kind, count), *room)
+    boxes = [*placed.nodes.values(), *([placed.switch] if placed.switch is not None else [])]
+    for box in boxes:
+        assert box.x >= -0.5
+        assert box.y >= -0.5
+        assert box.x + box.w <= room[0] + 0.5
+        assert box.y + box.h <= room[1] + 0.5
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
+
+
+@pytest.mark.parametrize(("kind", "count"), SHAPES, ids=lambda x: str(getattr(x, "value", x)))
+@pytest.mark.parametrize("room", ROOMS, ids=lambda r: f"{r[0]}x{r[1]}")
+def test_every_word_of_the_map_can_be_read(
+    kind: TopologyKind, count: int, room: tuple[int, int], themed: theme.Theme
+) -> None:
+    shown = FabricMap()
+    shown.resize(*room)
+    shown.show_view(shape(kind, count))
+    shown.show()
+    assert painted_faults(shown) == []
+    shown.hide()
+
+
+@given(
+    st.lists(st.sampled_from(sorted(PARTS)), unique=True, min_size=1),
+    st.floats(min_value=0, max_value=300),
+)
+def test_the_least_important_line_of_a_card_goes_first(keys: list[str], room: float) -> None:
+    kept = dict(parts_that_fit(tuple(keys), room))
+    gone = set(keys) - set(kept)
+    fits = sum(kept.values()) <= room + 1e-6
+    assert fits or not any(PARTS[key].give_up for key in kept)
+    for key in gone:
+        assert PARTS[key].give_up
+        assert all(PARTS[other].give_up <= PARTS[key].give_up for other in kept)
+
+
+@pytest.mark.parametrize(
+    ("tx", "rx", "expected"),
+    [(90.0, 2.0, True), (2.0, 90.0, False), (3.0, 3.0, None), (40.0, 40.0, True), (None, None, None)],
+)
+def test_dashes_run_where_the_traffic_goes(tx: float | None, rx: float | None, expected: bool | None) -> None:
+    half = HalfView("A", "ok", tx, rx)
+    assert direction(half, 0) is expected
+    if tx == rx and tx and tx > 8:
+        assert direction(half, 1) is False
+    assert direction(replace(half, state="off"), 0) is None
+
+
+def test_lines_are_parted_between_words_only(themed: theme.Theme) -> None:
+    metrics = QFontMetricsF(theme.font(9))
+    text = "Find machines, pair them, check the cables, prove the network."
+    lines = wrapped(metrics, text, 120)
+    assert " ".join(lines) == text
+    assert all(metrics.horizontalAdvance(line) <= 120 for line in lines)
+
+
+class TestChips:
+    NAMES = ("a", "b", "c")
+
+    def chip(self, group: GraphGroup, name: str) -> NodeChip:
+        made = NodeChip(name, "#ffffff")
+        made.toggled_name = group.toggle
+        made.added = lambda n: group.add(n, self.NAMES)
+        made.isolated = lambda n: group.isolate(n, self.NAMES)
+        made.show()
+        return made
+
+    def test_a_click_hides_and_shows(self, themed: theme.Theme) -> None:
+        group = GraphGroup()
+        chip = self.chip(group, "b")
+        QTest.mouseClick(chip, Qt.MouseButton.LeftButton)
+        assert group.hidden == {"b"}
+        QTest.mouseClick(chip, Qt.MouseButton.LeftButton)
+        assert group.hidden == frozenset()
+        chip.hide()
+
+    def test_a_double_click_shows_it_alone_and_another_one_all_again(self, themed: theme.Theme) -> None:
+        group = GraphGroup()
+        chip = self.chip(group, "b")
+        for hidden in ({"a", "c"}, set()):
+            QTest.mouseClick(chip, Qt.MouseButton.LeftButton)  # a double click is a click at first
+            QTest.mouseDClick(chip, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, QPoint(8, 8))
+            assert group.hidden == hidden
+        chip.hide()
+
+    def test_more_are_added_to_one_that_is_alone(self) -> None:
+        group = GraphGroup()
+        group.add("b", self.NAMES)
+        assert group.hidden == {"a", "c"}
+        group.add("c", self.NAMES)
+        assert group.hidden == {"a"}
+        group.add("c", self.NAMES)
+        assert group.hidden == {"a"}
+
+
+def test_who_wants_no_motion_gets_none(themed: theme.Theme) -> None:
+    above = QWidget()
+    panel = QWidget(above)
+    above.show()
+    themed.apply("dark", 1.0, reduce_motion=True)
+    assert slide_in(panel) is None
+    themed.apply("dark", 1.0, reduce_motion=False)
+    assert slide_in(panel) is not None
+    above.hide()
