@@ -61,7 +61,7 @@ setup(
         Extension(
             "stellwerk.collectives.native.libstellwerk",
             sources=[f"{NATIVE}/{source}" for source in native.SOURCES],
-            depends=[f"{NATIVE}/{header}" for header in ("stellwerk.h", "internal.h", "compile.py")],
+            depends=[f"{NATIVE}/{header}" for header in ("stellwerk.h", "internal.h", "verbs.h", "compile.py")],
         ),
         Extension(
             "stellwerk.serving.classifier.native.libdifficulty",
