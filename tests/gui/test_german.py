@@ -96,7 +96,7 @@ def test_what_was_typed_wrong_is_said_in_german_and_stays_as_it_was_typed(german
     _, problems = parse_targets("nvidia@{host}:99999", None)
     text = local(str(problems[0]))
     assert "{host}" in text and text.endswith("Einen Hostnamen oder eine Adresse eintippen, etwa spark-1.local.")
-    assert local(str(BadInput("{x}", why="{0}", remedy="{y.z}"))) == "{x} {0}. {y.z}."
+    assert local(str(BadInput("{x}", why="{0}", remedy="{y.z}"))) == "{x}. {0}. {y.z}."
 
 
 def test_a_stored_check_is_german_after_it_was_read_again(german: None) -> None:
