@@ -8,16 +8,20 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QFontMetricsF
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
+from fixtures.wires import cable, hear, sparks
 from stellwerk.model.fabric import TopologyKind
+from stellwerk.setup.look import judge
 from stellwerk_gui import theme
+from stellwerk_gui.app import Application
 from stellwerk_gui.eyes import painted_faults
 from stellwerk_gui.monitor.strip import NodeChip
 from stellwerk_gui.scenes import shape
+from stellwerk_gui.widgets.controls import Note
 from stellwerk_gui.widgets.fabricmap import FabricMap, HalfView
 from stellwerk_gui.widgets.fabricmap.cable import direction
 from stellwerk_gui.widgets.fabricmap.layout import lay_out
@@ -34,6 +38,7 @@ SHAPES = [
     (TopologyKind.RING, 8),
     (TopologyKind.SWITCH, 8),
 ]
+RING = TopologyKind.RING
 ROOMS = [(856, 388), (1020, 690), (1340, 690)]  # of the smallest window, beside a panel, and of the usual one
 
 
@@ -145,3 +150,19 @@ def test_who_wants_no_motion_gets_none(themed: theme.Theme) -> None:
     themed.apply("dark", 1.0, reduce_motion=False)
     assert slide_in(panel) is not None
     above.hide()
+
+
+def test_the_mouse_on_a_finding_lights_its_cable(window: Application) -> None:
+    wiring = [cable((1, 0), (2, 1)), cable((2, 0), (3, 1)), cable((3, 0), (4, 0))]
+    members = sparks(4, wiring)
+    look = judge({m.name: m.facts for m in members}, hear(4, wiring), {m.name: m.number for m in members}, RING)
+    step = window.setup_page.views["look"]
+    window.controller.look = look
+    window.controller.look_changed.emit()
+    note = next(n for n in step.panel.findChildren(Note) if n.property("kind") == "note-bad")  # type: ignore[attr-defined]
+    QApplication.sendEvent(note, QEvent(QEvent.Type.Enter))
+    shown = step.map.view.cables  # type: ignore[attr-defined]
+    assert any(c.highlight for c in shown)
+    assert not all(c.highlight for c in shown)
+    QApplication.sendEvent(note, QEvent(QEvent.Type.Leave))
+    assert not any(c.highlight for c in step.map.view.cables)  # type: ignore[attr-defined]

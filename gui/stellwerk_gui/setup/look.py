@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from PySide6.QtCore import QCoreApplication, Qt, QTimer
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QProgressBar, QScrollArea, QTableWidget, QTableWidgetItem, QWidget
 
-from stellwerk.model.fabric import CableFinding, TopologyKind
+from stellwerk.model.fabric import CableFinding, PortRef, TopologyKind
 from stellwerk.model.finding import Severity
 from stellwerk.model.units import gibibytes_from_kb, link_speed
 from stellwerk_gui import theme
@@ -36,6 +37,7 @@ from stellwerk_gui.widgets.controls import (
 )
 from stellwerk_gui.widgets.fabricmap import FabricMap, scrolling
 from stellwerk_gui.widgets.fold import Fold
+from stellwerk_gui.widgets.hovering import lights
 
 if TYPE_CHECKING:
     from stellwerk.fabric.members import Member
@@ -93,6 +95,8 @@ class LookStep(StepPage):
         self.panel = CablePanel()
         self.panel.unlock = controller.unlock_sudo
         self.panel.use_chain = self._use_chain
+        self.panel.lit = self._light
+        self._lit: frozenset[tuple[PortRef, PortRef | None]] = frozenset()
         self.set_panel(self.panel, 376)
         controller.look_changed.connect(self._refresh)
         self._clock = QTimer(self)
@@ -136,11 +140,23 @@ class LookStep(StepPage):
         look = self.controller.look
         self.bar.setVisible(self.controller.looking)
         if look is not None:
-            self.map.show_view(cables_view(look, self.controller.nodes))
+            self._show_map(look)
             self.table.show_look(look)
         self.panel.show_look(look, self._chain_instead(look))
         self._show_age()
         self.changed.emit()
+
+    def _show_map(self, look: Look) -> None:
+        view = cables_view(look, self.controller.nodes)
+        cables = tuple(replace(c, highlight=(c.a, c.b) in self._lit) for c in view.cables)
+        self.map.show_view(replace(view, cables=cables))
+
+    def _light(self, finding: CableFinding | None) -> None:
+        """The mouse is on a finding: its cables light up in the drawing."""
+        found = [finding.cable, finding.belongs, *finding.missing] if finding is not None else []
+        self._lit = frozenset((c.a, c.b) for c in found if c is not None)
+        if self.controller.look is not None:
+            self._show_map(self.controller.look)
 
     def _chain_instead(self, look: Look | None) -> bool:
         """Whether machines whose ring is not closed would do as a chain as they are."""
@@ -208,6 +224,7 @@ class CablePanel(QFrame):
         self._shown: object = None
         self.unlock: Callable[[], object] = lambda: None
         self.use_chain: Callable[[], object] = lambda: None
+        self.lit: Callable[[CableFinding | None], object] = lambda finding: None
 
     def show_look(self, look: Look | None, chain: bool = False) -> None:
         """`chain`: the machines would do as a chain as they are."""
@@ -283,7 +300,9 @@ class CablePanel(QFrame):
         self._column.addWidget(Note("info", title, text, [give]))
 
     def _add(self, finding: CableFinding) -> None:
-        self._column.addWidget(Note(NOTE_KINDS[finding.severity], finding.title, finding.meaning))
+        note = Note(NOTE_KINDS[finding.severity], finding.title, finding.meaning)
+        lights(note, lambda over: self.lit(finding if over else None))
+        self._column.addWidget(note)
         backs = [m for m in finding.movements if m.kind in ("move", "swap", "plug", "pull")]
         if backs:
             self._column.addWidget(label(self.tr("What to do"), "second-muted"))

@@ -14,7 +14,7 @@ from stellwerk.model.finding import Verdict, Verification
 from stellwerk_gui import theme
 from stellwerk_gui.icons import paint_icon
 from stellwerk_gui.language import local
-from stellwerk_gui.setup.proof_cells import Cell, Column, Row, columns_of, head, pass_mark, rows_of, said
+from stellwerk_gui.setup.proof_cells import Cell, Column, Row, columns_of, head, pass_mark, rows_of, said, translate
 from stellwerk_gui.widgets.controls import plain_tip
 from stellwerk_gui.widgets.ink import LEFT, write
 
@@ -140,7 +140,7 @@ def _ways(controller: Controller) -> dict[tuple[str, int | None], str]:
         for a, b in ((cable.a, cable.b), (cable.b, cable.a)):
             ways[a.node, a.port] = f"→ {b.node} P{b.port}"
     for link in look.topology.cabling.switch_links if look is not None else ():
-        ways[link.port.node, link.port.port] = f"→ {link.switch_port or 'switch'}"
+        ways[link.port.node, link.port.port] = f"→ {link.switch_port or translate('switch')}"
     return ways
 
 

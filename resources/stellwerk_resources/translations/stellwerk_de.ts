@@ -6906,6 +6906,13 @@
   </message>
  </context>
  <context>
+  <name>proof_cells</name>
+  <message>
+   <source>switch</source>
+   <translation>Switch</translation>
+  </message>
+ </context>
+ <context>
   <name>start</name>
   <message>
    <source>1 Spark</source>

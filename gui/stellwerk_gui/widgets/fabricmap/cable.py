@@ -49,10 +49,12 @@ def paint_cable(painter: QPainter, cable: CableView, a: Anchor, b: Anchor, phase
         if cable.state == "belongs":
             _arrow(painter, b, QColor(c.outline))
         return
-    casing = c.bad_soft if cable.state == "bad" else c.accent if selected else c.casing
+    bad = cable.state == "bad"
+    casing = (c.bad if bad else c.accent) if selected else c.bad_soft if bad else c.casing
     painter.strokePath(path, QPen(QColor(casing), CASING_W, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap))
     if selected:
-        painter.strokePath(path, QPen(QColor(c.casing), CASING_W - 3, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap))
+        inner = QColor(c.bad_soft if bad else c.casing)
+        painter.strokePath(path, QPen(inner, CASING_W - 3, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap))
     if cable.state == "bad":
         pen = QPen(QColor(c.bad), 3.0, Qt.PenStyle.CustomDashLine, Qt.PenCapStyle.FlatCap)
         pen.setDashPattern([3.0, 2.0])
