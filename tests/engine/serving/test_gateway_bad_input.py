@@ -51,6 +51,43 @@ async def test_what_could_smuggle_a_second_request_is_refused_and_ends_the_conne
     assert b"connection: close" in answers
 
 
+@pytest.mark.parametrize(
+    "data",
+    [b"GET /health HTTP/1.1\nHost: localhost\n\n", bytes.fromhex("16030100c8010000c40303"), b"GET / HTTP/1.1\rx"],
+)
+async def test_what_can_never_become_a_request_is_answered_without_waiting_for_more(yard: Yard, data: bytes) -> None:
+    _, port = await yard.engine()
+    gateway = await yard.gateway(policy(port))
+    assert gateway.server.limits.head_timeout_s > 5  # _raw does not wait so long
+    assert (await _raw(yard, data)).startswith(b"HTTP/1.1 400 ")
+
+
+async def test_an_empty_line_before_a_request_may_come_in_two_pieces(yard: Yard) -> None:
+    _, port = await yard.engine()
+    gateway = await yard.gateway(policy(port))
+    wire = await Wire.open(yard.port)
+    await wire.send(b"\r")
+    await until(lambda: any(connection._head for connection in gateway.server.connections))
+    await wire.send(b"\n" + GET)
+    assert (await wire.answer()).status == 200
+    await wire.close()
+
+
+async def test_a_model_name_without_end_reaches_neither_answer_nor_log(yard: Yard) -> None:
+    _, port = await yard.engine()
+    await yard.gateway(policy(port))
+    answer = await yard.ask(body={"model": "x" * 1_000_000, "messages": []})
+    assert answer.status == 400
+    assert len(answer.body) < 500
+
+
+async def test_an_absolute_target_is_judged_by_the_host_in_it(yard: Yard) -> None:
+    _, port = await yard.engine()
+    await yard.gateway(policy(port))
+    assert (await yard.get("http://localhost/v1/models", host="elsewhere")).status == 200
+    assert (await yard.get("http://elsewhere/v1/models")).status == 421
+
+
 async def test_a_header_of_1_mb_is_refused(yard: Yard) -> None:
     _, port = await yard.engine()
     await yard.gateway(policy(port))

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 
 _BOM = b"\xef\xbb\xbf"
+_LONGEST_MODEL = 512  # bytes as written: the name goes into answers and into the log
 _MOST_STEPS = 200_000  # brackets walked one by one; more than any real request has
 
 _SPACE = rb"[ \t\r\n]*+"
@@ -108,6 +109,8 @@ def _text(body: bytes, start: int, end: int) -> str:
     raw = body[start:end]
     if not raw.startswith(b'"'):
         raise BodyError("'model' must be a string.")
+    if end - start > _LONGEST_MODEL + 2:
+        raise BodyError(f"'model' is longer than {_LONGEST_MODEL} bytes.")
     try:
         if b"\\" in raw:
             value = json.loads(raw)

@@ -12,7 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Protocol, cast
 
 from stellwerk.serving.gateway.http.chunked import ChunkError, ChunkReader
-from stellwerk.serving.gateway.http.message import Head, HttpError, Request, bad_request
+from stellwerk.serving.gateway.http.message import Head, HttpError, Request, bad_request, check_head_start
 from stellwerk.serving.gateway.http.parse import same_head
 from stellwerk.serving.gateway.http.status import CONTINUE, STAYS_OPEN, answer_head
 
@@ -176,6 +176,10 @@ class ServerConnection(asyncio.Protocol):
                 request = Request(last, length)
                 request.received_s = monotonic()
                 return self._begin(request, data, start)
+        searched = 0
+        if self._head == b"\r" and data.startswith(b"\n"):  # the empty line before a request, in two pieces
+            self._head = bytearray()
+            return data[1:]
         if self._head:
             searched = max(0, len(self._head) - 3)
             self._head += data
@@ -192,6 +196,7 @@ class ServerConnection(asyncio.Protocol):
         if end < 0:
             if len(self._head) > server.limits.head_bytes:
                 raise HttpError(431, "head_too_large", "The request head is too large.")
+            check_head_start(self._head, searched)
             return b""
         if end > server.limits.head_bytes:
             raise HttpError(431, "head_too_large", "The request head is too large.")

@@ -14,7 +14,11 @@ Headers = list[tuple[bytes, bytes]]
 
 _DIGITS = re.compile(rb"[0-9]{1,15}")
 _TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+# What may come before the path of a request to a proxy (RFC 9112, 3.2.2). User names in it are a way to deceive.
+_ABSOLUTE = re.compile(rb"(?i:https?)://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~%-]+)((?::[0-9]*)?)(?=[/?]|\Z)")
+_METHODS = frozenset((b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS", b"CONNECT", b"TRACE"))
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_NEVER_A_HEAD = re.compile(rb"(?<!\r)\n|\r[^\n]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +124,19 @@ def make_head(method: bytes, target: bytes, version_11: bool, headers: Headers) 
     Raises:
         HttpError: whatever two readers could understand differently (RFC 9112, sections 3.2, 6.1 and 6.3).
     """
+    if method not in _METHODS:
+        raise HttpError(501, "method", "This method is not known here.")
+    authority = None
     if not target.startswith(b"/") and not (target == b"*" and method == b"OPTIONS"):
-        raise bad_request("The request target must be a path that starts with '/'.")
+        target, authority = _split_absolute(method, target)
     head = Head(method, target, version_11, headers)
     fields = head.fields
     if len(fields) != len(headers):
         _refuse_doubles(headers)
     if version_11 and b"host" not in fields:
         raise bad_request("An HTTP/1.1 request must have a Host header.")
+    if authority is not None:
+        fields[b"host"] = authority
     length = _body_length(head, fields)
     connection = fields.get(b"connection")
     if connection is not None:
@@ -142,6 +151,19 @@ def make_head(method: bytes, target: bytes, version_11: bool, headers: Headers) 
             raise HttpError(417, "expectation", "The only expectation understood is '100-continue'.")
         head.expects_continue = version_11
     return head, length
+
+
+def _split_absolute(method: bytes, target: bytes) -> tuple[bytes, bytes]:
+    """`http://host/path` as (path, host). What the target names stands above the header Host (RFC 9112, 3.2.2)."""
+    found = _ABSOLUTE.match(target)
+    if found is None or method == b"CONNECT":
+        raise bad_request("The request target must be a path that starts with '/', or a whole http URL.")
+    path = target[found.end() :]
+    if not path:
+        path = b"*" if method == b"OPTIONS" else b"/"
+    elif path.startswith(b"?"):
+        path = b"/" + path
+    return path, found[1] + found[2]
 
 
 def _body_length(head: Head, fields: dict[bytes, bytes]) -> int | None:
@@ -184,6 +206,16 @@ def check_raw_head(head: bytes) -> None:
         raise bad_request("Lines must end in CR LF, and neither may stand alone.")
     if _CONTROL.search(head):
         raise bad_request("A control character in a header.")
+
+
+def check_head_start(data: bytes | bytearray, position: int) -> None:
+    """Refuse at once what no further byte could make a head: lines that end in LF alone, and what is no text (TLS).
+
+    Args:
+        data: a head as far as it has arrived. position: from where it has not been looked at.
+    """
+    if _NEVER_A_HEAD.search(data, position):
+        raise bad_request("This is no HTTP request: its lines must end in CR LF, without control characters.")
 
 
 @lru_cache(maxsize=1024)

@@ -87,8 +87,7 @@ def make_fast() -> HeadParser | None:
     parser_error: Any = httptools.HttpParserError
     upgrade: Any = httptools.HttpParserUpgrade
 
-    def parse_fast(head: bytes, header_count: int) -> tuple[Head, int | None]:
-        """Parse one head with llhttp. See `HeadParser`."""
+    def cut(head: bytes, header_count: int) -> tuple[Head, int | None]:
         check_raw_head(head)
         collector = _Collector()
         parser = httptools.HttpRequestParser(collector)
@@ -106,6 +105,15 @@ def make_fast() -> HeadParser | None:
             raise bad_request("The request line is malformed.")
         major, _, minor = parser.get_http_version().encode().partition(b".")
         return make_head(method, target, _version(major, minor), collector.headers)
+
+    def parse_fast(head: bytes, header_count: int) -> tuple[Head, int | None]:
+        """Parse one head with llhttp. See `HeadParser`."""
+        try:
+            return cut(head, header_count)
+        except HttpError:
+            # The refusal stands whatever the other parser says; it only words it, so that both modes answer alike.
+            parse_pure(head, header_count)
+            raise
 
     return parse_fast
 
