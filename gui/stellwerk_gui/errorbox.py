@@ -11,6 +11,9 @@ from stellwerk_gui.language import local
 from stellwerk_gui.widgets.controls import Button, Note, hbox, sentence
 
 
+FOOTER_PX = 56  # the wizard's buttons: an error must not keep a person from going on
+
+
 class ErrorBox(QFrame):
     """An error over the page, at the bottom: says what, where, why, what to do; stays until it is closed."""
 
@@ -44,7 +47,7 @@ class ErrorBox(QFrame):
         height = self.heightForWidth(width) if self.hasHeightForWidth() else self.sizeHint().height()
         self.resize(width, height)
         left = t.px(theme.RAIL_PX) + (self._window.width() - t.px(theme.RAIL_PX) - width) // 2
-        self.move(left, self._window.height() - t.px(theme.STATUS_PX + 16) - height)
+        self.move(left, self._window.height() - t.px(theme.STATUS_PX + FOOTER_PX + 8) - height)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if (

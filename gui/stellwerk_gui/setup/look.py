@@ -324,11 +324,14 @@ class CablePanel(QFrame):
 def needs_sudo(look: Look) -> list[str]:
     """The machines that keep something back until the sudo password is given."""
     names: list[str] = []
+    # Only root hears a switch name itself; without that a pair may be one on a switch.
+    unsure = look.topology.kind is TopologyKind.PAIR and not look.topology.direct_certain
     for member in look.members:
         report = look.reports.get(member.name)
         deaf = report is not None and any(s.state == "needs-sudo" for s in report.states)
         unread = any(f.text is None for f in member.facts.netplan)
-        if member.facts.sudo.state == "password" and (deaf or unread):
+        locked = member.facts.sudo.state == "password"
+        if locked and (deaf or unread or (unsure and not member.facts.sudo.unlocked)):
             names.append(member.name)
     return names
 
