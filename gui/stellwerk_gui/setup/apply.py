@@ -48,7 +48,10 @@ class NodeProgress(QFrame):
 
     def start(self) -> None:
         """Before the first word of the machine."""
-        word, icon, colour = self.words["preparing"]
+        self.show_state("preparing")
+
+    def show_state(self, state: str) -> None:
+        word, icon, colour = self.words[state]
         self.state.setText(word)
         self.icon.set_icon(icon, colour)
 
@@ -135,6 +138,9 @@ class ApplyStep(StepPage):
             self.result.show()
 
     def _done(self, outcome: ApplyOutcome | None) -> None:
+        if outcome is None:  # it ended before it began; the error says why
+            for row in self._rows.values():
+                row.show_state("idle")
         if outcome is not None:
             lines = [f"{n.node}: {local(n.why)}" for n in outcome.nodes if n.configuration == "unknown"]
             if outcome.applied:
@@ -163,5 +169,6 @@ class ApplyStep(StepPage):
         outcome = self.controller.outcome
         many = len(self.controller.nodes) > 1
         self.mesh_card.setVisible(many and not self.controller.applying and outcome is not None and outcome.applied)
-        self.again.setVisible(not self.controller.applying and outcome is not None and not outcome.applied)
+        applied = outcome is not None and outcome.applied
+        self.again.setVisible(not self.controller.applying and not applied and self.controller.plan is not None)
         return (self.stop, self.again)
