@@ -10,7 +10,6 @@ from stellwerk_gui import theme
 from stellwerk_gui.language import local
 from stellwerk_gui.widgets.controls import Button, Note, hbox, sentence
 
-
 FOOTER_PX = 56  # the wizard's buttons: an error must not keep a person from going on
 
 
