@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from stellwerk.fabric.cable_words import look_where, move_it, pull, rule, shape_in_words, what_is_wrong, where
 from stellwerk.fabric.expected import Rewiring, has_ports_for, rewire
 from stellwerk.fabric.members import Member
 from stellwerk.model.fabric import Cable, CableFinding, Cabling, Movement, PortRef, Topology, TopologyKind
@@ -13,9 +14,6 @@ from stellwerk.model.text import Text, joined, say, words
 from stellwerk.model.units import link_speed
 
 FULL_SPEED_MBPS = 200_000
-_IN_WORDS = (
-    say("no"), say("one"), say("two"), say("three"), say("four"), say("five"), say("six"), say("seven"), say("eight"),
-)  # fmt: skip
 _ASK_AGAIN = "Give the sudo password, or switch the interface on, and look again."
 _FOLLOW = "If it stays so with root on every machine, follow the cable: its other end is not at one of them."
 _SILENT = say("it has a signal, but heard nobody")
@@ -55,27 +53,6 @@ def as_finding(finding: CableFinding) -> Finding:
     )
 
 
-def _shape(members: Sequence[Member], wanted: TopologyKind) -> Text:
-    """The topology as the beginning of a sentence."""
-    if wanted is TopologyKind.PAIR:
-        return say("A pair")
-    number = _IN_WORDS[len(members)] if len(members) < len(_IN_WORDS) else len(members)
-    if wanted is TopologyKind.RING:
-        return say("A ring of {number}", number=number)
-    return say("A chain of {number}", number=number)
-
-
-def _rule(wanted: TopologyKind) -> Text:
-    return say("In a {kind} every cable goes from port 0 of one machine to port 1 of the next.", kind=wanted.word)
-
-
-def _where(ref: PortRef) -> Text:
-    """Port 0 is easily found: it is next to the RJ45."""
-    if ref.port == 0:
-        return say("port {port} (next to the RJ45)", port=ref.port)
-    return say("port {port}", port=ref.port)
-
-
 def _spoken_of(ref: PortRef, findings: Sequence[CableFinding]) -> bool:
     return any(ref in finding.ports for finding in findings)
 
@@ -100,7 +77,7 @@ def _too_few_ports(member: Member, wanted: TopologyKind) -> CableFinding:
 
 def _for_cables(members: Sequence[Member], cabling: Cabling, wanted: TopologyKind) -> list[CableFinding]:
     plan = rewire(members, wanted, cabling)
-    shape = _shape(members, wanted)
+    shape = shape_in_words(members, wanted)
     missing = list(plan.missing)
     findings: list[CableFinding] = []
     in_the_way = {movement.to for movement in plan.movements} | {end for c in missing for end in (c.a, c.b)}
@@ -135,14 +112,14 @@ def _moved(
     if movement.kind == "swap":
         return _swapped(plug, to, now, then, wanted)
     other = now.b if plug == now.a else now.a
-    steps = [_move_it(plug, to)]
+    steps = [move_it(plug, to)]
     movements = [movement]
     for cable in freed:
         near = plug if plug in (cable.a, cable.b) else cable.a
         far = cable.b if cable.a == near else cable.a
         steps.append(say("Plug a cable from {far} into {near}, which is free then.", far=far, near=near))
         movements.append(Movement("plug", far, near))
-    code, severity, title, meaning = _what_is_wrong(plug, to, other, wanted)
+    code, severity, title, meaning = what_is_wrong(plug, to, other, wanted)
     if not meaning:
         meaning = say("{shape}: every cable goes from port 0 of one machine to port 1 of the next.", shape=shape)
     return CableFinding(
@@ -150,61 +127,8 @@ def _moved(
     )
 
 
-def _move_it(plug: PortRef, to: PortRef) -> Text:
-    here, there = _where(plug), _where(to)
-    if plug.node == to.node:
-        return say(
-            "At the back of {node}, move the plug from {here} to {there}.", node=plug.node, here=here, there=there
-        )
-    return say(
-        "Pull the plug out of {node} {here} and put it into {other} {there}.",
-        node=plug.node,
-        here=here,
-        other=to.node,
-        there=there,
-    )
-
-
-def _what_is_wrong(plug: PortRef, to: PortRef, other: PortRef, wanted: TopologyKind) -> tuple[str, Severity, str, str]:
-    """Code, severity, title and meaning of a plug that has to move."""
-    if other.node == plug.node:
-        title = say("A cable joins two ports of {node} to each other.", node=plug.node)
-        return (
-            "cable-loop",
-            Severity.BAD,
-            title,
-            say("It belongs in {port}; a machine needs no cable to itself.", port=to),
-        )
-    if wanted is TopologyKind.PAIR and plug.node == to.node:
-        title = say(
-            "The cable joins port {port} of {node} to port {other_port} of {other}.",
-            port=other.port,
-            node=other.node,
-            other_port=plug.port,
-            other=plug.node,
-        )
-        meaning = say("It works, but with the same port on both machines every setting is the same on both, too.")
-        return "port-mixed", Severity.WARN, title, meaning
-    if plug.node == to.node:
-        title = say("The cable from {other} is in the wrong port of {node}.", other=other.node, node=plug.node)
-        meaning = say(
-            "It joins port {port} to port {other_port}. {rule}",
-            port=other.port,
-            other_port=plug.port,
-            rule=_rule(wanted),
-        )
-        return "cable-wrong-port", Severity.BAD, title, meaning
-    title = say("The cable from {port} goes to the wrong machine.", port=other)
-    return (
-        "cable-wrong-machine",
-        Severity.BAD,
-        title,
-        say("It goes to {port}; it belongs in {place}.", port=plug, place=to),
-    )
-
-
 def _swapped(plug: PortRef, to: PortRef, now: Cable, then: Cable, wanted: TopologyKind) -> CableFinding:
-    here, there = _where(plug), _where(to)
+    here, there = where(plug), where(to)
     if plug.node == to.node:
         title = say("The two plugs of {node} are in each other's port.", node=plug.node)
         step = say(
@@ -220,7 +144,7 @@ def _swapped(plug: PortRef, to: PortRef, now: Cable, then: Cable, wanted: Topolo
             there=there,
         )
     return CableFinding(
-        "plugs-swapped", Severity.BAD, title, _rule(wanted), (step,),
+        "plugs-swapped", Severity.BAD, title, rule(wanted), (step,),
         (Movement("swap", plug, to),), now, then, (), (plug, to),
     )  # fmt: skip
 
@@ -267,18 +191,14 @@ def _missing(cable: Cable, not_told: Sequence[tuple[PortRef, str]], cabling: Cab
     title = say("{port} is not connected to {other}.", port=a, other=b)
     for ref, place in {**foreign, **switched}.items():
         title = say("{port} goes to {place}, not to {other}.", port=ref, place=place, other=b if ref == a else a)
-        steps.insert(0, say("Pull the plug out of {node} {here}.", node=ref.node, here=_where(ref)))
+        steps.insert(0, say("Pull the plug out of {node} {here}.", node=ref.node, here=where(ref)))
         movements.insert(0, Movement("pull", ref))
     silent = [ref for ref in cabling.silent if ref in (a, b)]
     if silent and not foreign and not switched:
-        steps.insert(0, _look_where(words(silent)))
+        steps.insert(0, look_where(words(silent)))
     return CableFinding(
         "cable-missing", Severity.BAD, title, needs, tuple(steps), tuple(movements), None, cable, (cable,), (a, b)
     )
-
-
-def _look_where(ports: object) -> Text:
-    return say("There is a cable in {ports}, but nothing at its other end answers: look where it goes.", ports=ports)
 
 
 def _extra(cable: Cable, wanted: TopologyKind, in_the_way: bool) -> CableFinding:
@@ -299,15 +219,11 @@ def _extra(cable: Cable, wanted: TopologyKind, in_the_way: bool) -> CableFinding
         Severity.BAD if in_the_way else Severity.INFO,
         title,
         meaning if not loop or in_the_way else "It does nothing.",
-        (_pull(cable),) if in_the_way or loop else ("Leave it, or pull it.",),
+        (pull(cable),) if in_the_way or loop else ("Leave it, or pull it.",),
         (Movement("pull", cable.a), Movement("pull", cable.b)),
         cable,
         ports=(cable.a, cable.b),
     )
-
-
-def _pull(cable: Cable) -> Text:
-    return say("Pull the cable out of {port} and {other}.", port=cable.a, other=cable.b)
 
 
 def _on_switch(ref: PortRef, shape: Text) -> CableFinding:
@@ -391,7 +307,7 @@ def _mixed_port(now: PortRef, wanted: PortRef) -> CableFinding:
             other_port=wanted.port,
         ),
         "It works, but with the same port on all machines every setting is the same on all, too.",
-        (_move_it(now, wanted),),
+        (move_it(now, wanted),),
         (Movement("move", now, wanted),),
         ports=(now, wanted),
     )
@@ -408,10 +324,10 @@ def _off_switch(members: Sequence[Member], member: Member, wanted: PortRef, cabl
             _ask_again(unheard),
             ports=(wanted, *(ref for ref, _ in unheard if ref != wanted)),
         )
-    steps = [say("Plug a cable from {node} {here} into the switch.", node=member.name, here=_where(wanted))]
+    steps = [say("Plug a cable from {node} {here} into the switch.", node=member.name, here=where(wanted))]
     silent = [ref for ref in cabling.silent if ref.node == member.name]
     if silent:
-        steps.insert(0, _look_where(silent[0]))
+        steps.insert(0, look_where(silent[0]))
     return CableFinding(
         "cable-missing",
         Severity.BAD,
@@ -429,7 +345,7 @@ def _direct_on_switch(cable: Cable) -> CableFinding:
         Severity.BAD,
         say("A cable joins {port} directly to {other}.", port=cable.a, other=cable.b),
         "Machines on a switch need no cable to each other, and the two kinds do not mix.",
-        (_pull(cable),),
+        (pull(cable),),
         (Movement("pull", cable.a), Movement("pull", cable.b)),
         cable,
         ports=(cable.a, cable.b),
