@@ -30,7 +30,7 @@ pytest:
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/unit
 	$(BIN)/python -m pytest --ignore tests/unit
 
-# The verbs transport over soft-RoCE in an emulated machine (QEMU). Five to ten minutes; never part of `make test`.
+# The verbs transport over soft-RoCE in an emulated machine (QEMU). Five to twelve minutes; never part of `make test`.
 test-rdma: $(VENV)/.test
 	$(BIN)/python tests/lab/rdma/run.py
 
