@@ -76,6 +76,8 @@ class Controller(ClusterController):
         session, look = self._open_session(), self.look
         if look is None:
             return
+        self.plan, self.outcome = None, None
+        self.plan_changed.emit()
 
         async def work() -> Plan:
             from stellwerk.setup.planning import build_plan

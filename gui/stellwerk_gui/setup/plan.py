@@ -126,6 +126,7 @@ class PlanStep(StepPage):
     def _refresh(self) -> None:
         plan, look = self.controller.plan, self.controller.look
         if plan is None:
+            self.changed.emit()
             return
         self.table.show_plan(plan, self.controller)
         if look is not None:
