@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -54,7 +55,13 @@ def _fail(message: str) -> None:
 @click.option("--tls-cert", type=click.Path(exists=True), default=None, help="Certificate chain (PEM) for HTTPS.")
 @click.option("--tls-key", type=click.Path(exists=True), default=None, help="Its private key (PEM).")
 @click.option("--log", "log_path", default="-", show_default=True, help='Request log; "-" is stderr, "none" none.')
-@click.option("--drain", default=30.0, show_default=True, help="Seconds that running answers get at the end.")
+@click.option(
+    "--drain",
+    type=click.FloatRange(min=0),
+    default=30.0,
+    show_default=True,
+    help="Seconds that running answers get at the end.",
+)
 @click.option("--watch/--no-watch", default=True, show_default=True, help="Reload when the policy file changes.")
 @click.option("--admin/--no-admin", default=True, show_default=True, help="Reload, roll back and drain over HTTP.")
 @click.option("--plain", is_flag=True, help="Without uvloop and httptools, even where they are installed.")
@@ -92,6 +99,10 @@ def serve(
         raise click.UsageError("Missing option '--policy'.")
     keys_path = keys if keys is not None else default_keys_path()
     wanted_keys = keys_path if keys is not None or keys_path.exists() else None
+    if tls_key is not None and tls_cert is None:
+        raise click.UsageError("--tls-key needs --tls-cert: without a certificate this would be plain HTTP.")
+    if keys is not None and not keys.exists():
+        raise click.UsageError(f"There is no key file {keys}. Make one with `stellwerk key create NAME --keys {keys}`.")
     if there or action is not None:
         from stellwerk.cli.serve_node import on_node
 
@@ -156,6 +167,9 @@ async def _serve(policy_path: Path, settings: GatewaySettings, nodes: dict[str, 
         _fail(f"{policy_path} is not UTF-8 text.")
     except (DeployError, KeysError) as error:
         _fail(str(error))
+    except ssl.SSLError as error:
+        reason = error.reason or error.strerror or str(error)
+        _fail(f"The certificate in {settings.tls_cert} and its key do not fit together or cannot be read: {reason}.")
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
         _fail(f"The gateway cannot start on {settings.host}:{settings.port}: {error.strerror or error}{where}.")
@@ -164,6 +178,12 @@ async def _serve(policy_path: Path, settings: GatewaySettings, nodes: dict[str, 
         click.echo(f"Gateway on {scheme}://{_in_url(settings.host)}:{port}/v1, policy {policy_path}", err=True)
         if settings.host not in ("127.0.0.1", "::1", "localhost"):
             click.echo(f"Other machines can reach it: it listens on {settings.host}.", err=True)
+        if settings.keys_path and not gateway.deployment.policy.policy.gateway.require_keys:
+            click.echo(
+                f"Nobody needs a key: the policy does not say `gateway: {{require_keys: true}}`. Those in "
+                f"{settings.keys_path} only name who asks.",
+                err=True,
+            )
         await run_until_told(gateway, lambda words: click.echo(words, err=True))
 
 

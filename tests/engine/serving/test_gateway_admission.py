@@ -136,10 +136,14 @@ async def test_web_pages_are_refused_unless_allowed(yard: Yard) -> None:
     assert allowed.status == 200
     assert allowed.headers["access-control-allow-origin"] == "https://app.example"
     preflight = await yard.ask(
-        body=b"", method="OPTIONS", origin="https://app.example", access_control_request_method="POST"
-    )
+        body=b"", method="OPTIONS", origin="https://app.example", access_control_request_method="POST",
+        access_control_request_headers="authorization, x-stainless-os",
+    )  # fmt: skip
     assert preflight.status == 204
+    assert "x-stainless-os" in preflight.headers["access-control-allow-headers"]
     assert "authorization" in preflight.headers["access-control-allow-headers"]
+    wrong = await yard.get("/v1/chat/completions", origin="https://app.example")
+    assert (wrong.status, wrong.headers["access-control-allow-origin"]) == (405, "https://app.example")
     listed = await yard.get("/v1/models", origin="https://app.example")
     assert listed.headers["access-control-allow-origin"] == "https://app.example"
 

@@ -70,6 +70,36 @@ async def test_a_changed_file_is_taken_up_and_a_broken_one_is_not(yard: Yard, tm
     assert (await yard.ask(body={**chat(), "model": "fast"})).headers["x-stellwerk-path"] == "small"
 
 
+async def test_a_file_that_is_no_text_or_no_file_is_refused_in_words(yard: Yard, tmp_path: Path) -> None:
+    _, port = await yard.engine()
+    path = tmp_path / "policy.yaml"
+    path.write_text(policy(port))
+    gateway = await yard.gateway(path.read_text(), policy_path=path)
+    path.write_bytes(b"version: 1 # \xff\n")
+    await until(lambda: gateway.last_reload_error is not None)
+    assert "UTF-8" in str(gateway.last_reload_error)
+    bad = ((path.mkdir, "cannot be read"), (lambda: os.mkfifo(path), "not a file"), (lambda: None, "No such"))
+    for make, word in bad:
+        path.rmdir() if path.is_dir() else path.unlink()
+        make()
+        answer = await asyncio.wait_for(yard.ask("/stellwerk/reload", b""), 10)
+        assert answer.status == 422
+        assert word in answer.json()["error"]["message"]
+        assert "Errno" not in answer.json()["error"]["message"]
+        path.touch()
+    assert gateway.deployment.version == 1
+
+
+async def test_reading_the_same_policy_again_leaves_the_way_back_open(yard: Yard) -> None:
+    _, port = await yard.engine()
+    _, other_port = await yard.engine()
+    gateway = await yard.gateway(policy(port))
+    gateway.deploy(load_policy(policy(other_port)))
+    gateway.deploy(load_policy(policy(other_port)))
+    gateway.roll_back()
+    assert gateway.deployment.policy.revision == load_policy(policy(port)).revision
+
+
 async def test_limits_of_the_new_policy_hold_at_once(yard: Yard) -> None:
     _, port = await yard.engine()
     gateway = await yard.gateway(policy(port))

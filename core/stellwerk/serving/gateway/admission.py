@@ -16,11 +16,7 @@ _CORS_LINES = (
     b"access-control-allow-origin: %b\r\nvary: origin\r\n"
     b"access-control-expose-headers: x-stellwerk-pool, x-stellwerk-path, retry-after\r\n"
 )
-PREFLIGHT_LINES = (
-    b"access-control-allow-methods: GET, POST, OPTIONS\r\n"
-    b"access-control-allow-headers: authorization, content-type, x-api-key, anthropic-version, x-stellwerk-session, "
-    b"x-stellwerk-pool\r\naccess-control-max-age: 600\r\n"
-)
+_FIELD_LIST = re.compile(rb"[A-Za-z0-9-]+(?:[ \t]*,[ \t]*[A-Za-z0-9-]+)*")
 
 
 class Verdict:
@@ -103,6 +99,17 @@ class Admission:
     @property
     def keys_required(self) -> bool:
         return self._required
+
+
+def preflight_lines(head: Head) -> bytes:
+    """What an allowed page may send: any header that it asks for. The clients of OpenAI and Anthropic have many."""
+    asked = head.fields.get(b"access-control-request-headers", b"")
+    if not _FIELD_LIST.fullmatch(asked):
+        asked = b"authorization, content-type"
+    return (
+        b"access-control-allow-methods: GET, POST, OPTIONS\r\naccess-control-allow-headers: %b\r\n"
+        b"access-control-max-age: 600\r\n" % asked
+    )
 
 
 def unauthorised() -> HttpError:

@@ -148,7 +148,9 @@ class Gateway:
         """Write a refusal (see http.connection.Handler)."""
         self.counters.refused[error.code] += 1
         dialect = DIALECTS.get(request.head.path, OPENAI) if request is not None else OPENAI
-        lines = b"www-authenticate: Bearer\r\n" if error.status == 401 else b""
+        lines = self.answer_lines(request) if request is not None else b""
+        if error.status == 401:
+            lines += b"www-authenticate: Bearer\r\n"
         if error.status == 503:
             lines += b"retry-after: 5\r\n"
         body = error_body(dialect, error.status, error.code, error.message)
@@ -299,7 +301,8 @@ class Gateway:
         previous = self.deployment
         plan = deploying.plan(policy, previous.pools, self.resolve)
         admission = self._admit(policy)
-        self._history.append(previous.policy)
+        if policy.revision != previous.policy.revision:  # rolling back to the same text would help nobody
+            self._history.append(previous.policy)
         del self._history[:-_KEPT_VERSIONS]
         self._swap(plan, admission)
         return self.deployment.version
@@ -363,7 +366,7 @@ class Gateway:
         """For the watcher and for SIGHUP: a broken file is logged, and the old policy goes on."""
         try:
             await self.reload_file()
-        except (PolicyErrors, DeployError, OSError, UnicodeDecodeError):
+        except (PolicyErrors, DeployError, OSError):
             return  # logged and counted by _reload_failed
 
     # --- clock ------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from stellwerk.serving.decision.decide import decide_async
 from stellwerk.serving.decision.request import RequestView
 from stellwerk.serving.decision.types import Decision, NoPool
-from stellwerk.serving.gateway.admission import PREFLIGHT_LINES
+from stellwerk.serving.gateway.admission import preflight_lines
 from stellwerk.serving.gateway.body import BodyError, scan_body
 from stellwerk.serving.gateway.counters import Histogram
 from stellwerk.serving.gateway.deployment import DeployError
@@ -62,13 +62,15 @@ class Pages:
             allowed = b", ".join(methods)
             body = error_body(OPENAI, 405, "method_not_allowed", f"Use {allowed.decode()} here.")
             self._gateway.log_other(request, 405, "method_not_allowed", len(body))
-            connection.respond(405, body, lines=b"allow: %b\r\n" % allowed)
+            connection.respond(405, body, lines=self._gateway.answer_lines(request) + b"allow: %b\r\n" % allowed)
         else:
             page[1](connection, request)
 
     def _answer_options(self, connection: ServerConnection, request: Request, methods: tuple[bytes, ...]) -> None:
         cors = self._gateway.answer_lines(request)
-        lines = b"allow: %b\r\n" % b", ".join((*methods, b"OPTIONS")) + (cors + PREFLIGHT_LINES if cors else b"")
+        lines = b"allow: %b\r\n" % b", ".join((*methods, b"OPTIONS"))
+        if cors:
+            lines += cors + preflight_lines(request.head)
         end = b"\r\n" if request.keep_alive else b"connection: close\r\n\r\n"
         self._gateway.log_other(request, 204, None, 0)
         connection.transport.write(status_line(204) + lines + end)

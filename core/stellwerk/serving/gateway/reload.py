@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 
 _MOST_BYTES = 4 * 1024 * 1024
@@ -30,11 +32,24 @@ class PolicyFile:
         return True
 
     def read(self) -> str:
-        """The whole text. Raises OSError, UnicodeDecodeError."""
+        """The whole text. Raises OSError: not there, no file, too large, no UTF-8. The text is for people."""
+        try:
+            return self._read()
+        except UnicodeDecodeError as error:
+            raise OSError(f"{self._path} is not UTF-8: byte {error.start} cannot be read.") from error
+        except OSError as error:
+            if error.strerror is None:
+                raise
+            raise OSError(f"{self._path} cannot be read: {error.strerror}.") from error
+
+    def _read(self) -> str:
         if self._path is None:
             raise FileNotFoundError("This gateway was started without a policy file; send the policy as the body.")
         self._stamp = self._look()
-        with self._path.open("rb") as file:
+        # Without waiting: opening a named pipe that nobody writes to would never end.
+        with os.fdopen(os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise OSError(f"{self._path} is not a file.")
             data = file.read(_MOST_BYTES + 1)
         if len(data) > _MOST_BYTES:
             raise OSError(f"{self._path} is larger than {_MOST_BYTES} bytes; that is no policy.")

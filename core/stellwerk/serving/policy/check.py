@@ -6,6 +6,8 @@ from stellwerk.serving.policy.read_steps import Wires
 from stellwerk.serving.policy.reader import Reader, nearest
 from stellwerk.serving.policy.source import Node, ScalarNode
 
+MAX_WAY = 64  # steps one behind the other: the way stands in a header of every answer
+
 
 def check_graph(
     reader: Reader,
@@ -25,7 +27,10 @@ def check_graph(
         for target, node in outgoing:
             if target not in steps and target not in pools:
                 reader.error(node, f"There is no step or pool `{target}`.", nearest(target, known))
+    before = len(reader.problems)
     _cycles(reader, wires)
+    if len(reader.problems) == before:
+        _long_ways(reader, entries, wires)
     _unreachable(reader, entries, wires, steps)
     reader.card = None
 
@@ -56,6 +61,26 @@ def _cycles(reader: Reader, wires: dict[str, Wires]) -> None:
                 way.append(target)
                 on_way.add(target)
                 stack.append(iter(wires[target]))
+
+
+def _long_ways(reader: Reader, entries: dict[str, tuple[str, Node]], wires: dict[str, Wires]) -> None:
+    """Models from which more steps follow one another than a decision walks. The wires have no circle."""
+    lengths: dict[str, int] = {}
+    for model, (start, node) in entries.items():
+        todo = [start]
+        while todo:
+            name = todo[-1]
+            after = [target for target, _ in wires.get(name, ())]
+            missing = [target for target in after if target not in lengths]
+            if missing and name not in lengths:
+                todo += missing
+                continue
+            todo.pop()
+            lengths[name] = (name in wires) + max((lengths[target] for target in after), default=0)
+        if lengths[start] > MAX_WAY:
+            reader.card = f"model {model}"
+            hint = f"A way may have {MAX_WAY} steps; put several conditions into one `when`."
+            reader.error(node, f"{lengths[start]} steps follow one another from here.", hint)
 
 
 def _unreachable(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 from stellwerk.serving.classifier.types import DifficultyLoader
 from stellwerk.serving.policy import fields
@@ -229,7 +230,7 @@ def _replica(reader: Reader, node: Node) -> Replica | None:
         return None
     if "url" in values:
         url = str(arguments.get("url", ""))
-        if "url" in arguments and not re.fullmatch(r"https?://[^\s/@?#]+(/[^\s?#@]*)?", url):
+        if "url" in arguments and not _is_base_url(url):
             hint = "Write it like `https://host:port/v1`; a key belongs in `key_env`, not in the URL."
             reader.error(values["url"], "This is no base URL of an engine.", hint)
         arguments["url"] = url.rstrip("/")
@@ -249,6 +250,16 @@ def _replica(reader: Reader, node: Node) -> Replica | None:
         reader.error(values["ranks"], f"`ranks` begins with {ranks[0]}, `node` says {arguments['node']}.", hint)
     usable = bool(arguments.get("url")) or ("node" in arguments and "port" in arguments)
     return Replica(**arguments) if usable else None
+
+
+def _is_base_url(url: str) -> bool:
+    if not re.fullmatch(r"https?://[^\s/@?#]+(/[!-~]*)?", url) or re.search("[?#@]", url):
+        return False
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port beyond 65535, brackets that do not match
+        return False
 
 
 def _classifier(reader: Reader, name: str, node: Node, pools: dict[str, Node]) -> Classifier | None:

@@ -74,22 +74,23 @@ class Reader:
             self.error(node, f"{what} must be a mapping.", f"Write it like `{example}`.")
             return []
         found: dict[str, Pair] = {}
-        merged: list[Pair] = []
+        sources: list[Node] = []
         for key, value in node.value:
             if not isinstance(key, ScalarNode):
                 self.error(key, "A key must be a plain word.", "Did a `{` or `[` slip in?")
-            elif key.value == "<<" and key.style is None:
-                sources = value.value if isinstance(value, SequenceNode) else [value]
-                for source in sources:
-                    if isinstance(source, MappingNode) and source is not node:
-                        merged += [(k, v) for k, v in source.value if isinstance(k, ScalarNode) and k.value != "<<"]
+            elif _merges(key):
+                sources += value.value if isinstance(value, SequenceNode) else [value]
             elif key.value in found:
                 first = found[key.value][0].start_mark.line + 1
                 self.error(key, f"`{key.value}` is there twice (first in line {first}).", "Keep one of them.")
             else:
                 found[key.value] = (key, value)
-        for key, value in merged:
-            found.setdefault(key.value, (key, value))
+        for source in sources:
+            if isinstance(source, MappingNode):
+                for key, value in _with_merged(source):
+                    found.setdefault(key.value, (key, value))
+            else:
+                self.error(source, "`<<` takes in a mapping, and this is none.", "Write it like `<<: *anchor`.")
         return list(found.values())
 
     def items(self, node: Node, what: str, example: str) -> list[Node]:
@@ -225,6 +226,21 @@ class Reader:
 
 
 _CALLED = {"integer": "whole number", "bytes": "size", "number": "number", "duration": "time"}
+
+
+def _merges(key: ScalarNode) -> bool:
+    return bool(key.value == "<<" and key.style is None)
+
+
+def _with_merged(node: MappingNode) -> list[Pair]:
+    """Keys and values of a mapping, then those of what it takes in by `<<` itself. (No anchor contains itself.)"""
+    pairs = [(key, value) for key, value in node.value if isinstance(key, ScalarNode)]
+    own = [pair for pair in pairs if not _merges(pair[0])]
+    for key, value in pairs:
+        if _merges(key):
+            for source in value.value if isinstance(value, SequenceNode) else [value]:
+                own += _with_merged(source) if isinstance(source, MappingNode) else []
+    return own
 
 
 def depth_guard(depth: int, reader: Reader, node: Node) -> bool:

@@ -12,6 +12,7 @@ from stellwerk.serving.policy.errors import PolicyErrors, Problem
 
 MAX_BYTES = 1_000_000  # a policy is written by a person; more than this is a mistake or an attack
 MAX_DEPTH = 40
+MAX_REPEATED = 100_000  # nodes that aliases add to those that are written
 
 YamlNode: TypeAlias = Node
 __all__ = ["MappingNode", "Node", "ScalarNode", "SequenceNode", "YamlNode", "compose", "tag_of"]
@@ -32,19 +33,65 @@ def compose(text: str) -> MappingNode:
         raise _from_yaml(error) from error
     except (YAMLError, ValueError) as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise _error(1, 1, f"This is not YAML: {first}.", "Remove the character, or save the file as UTF-8.") from error
+        line, column = _place_of(text, getattr(error, "character", None))
+        hint = "Remove the character, or save the file as UTF-8."
+        raise _error(line, column, f"This is not YAML: {first}.", hint) from error
     if root is None:
         raise _error(1, 1, "The file is empty.", "Begin with `version: 1`, then `models:` and `pools:`.")
     if not isinstance(root, MappingNode):
         raise _error(
             root.start_mark.line + 1, root.start_mark.column + 1, "A policy is a mapping.", "Begin with `version: 1`."
         )
+    _refuse_blown_up(root)
     return root
+
+
+def _refuse_blown_up(root: Node) -> None:
+    """Aliases of aliases make a short text endless to read: count what they add before anything walks through it."""
+    sizes: dict[int, int] = {}  # by identity: an alias is the very node of its anchor
+    open_nodes: set[int] = set()
+    todo = [root]
+    while todo:
+        node = todo[-1]
+        key = id(node)
+        if key in sizes:
+            todo.pop()
+            continue
+        inside = _children(node)
+        missing = [child for child in inside if id(child) not in sizes]
+        if not missing:
+            sizes[key] = 1 + sum(sizes[id(child)] for child in inside)
+            open_nodes.discard(key)
+            todo.pop()
+            continue
+        open_nodes.add(key)
+        for child in missing:
+            if id(child) in open_nodes:
+                mark = child.start_mark
+                raise _error(
+                    mark.line + 1, mark.column + 1, f"The anchor `{child.anchor}` contains an alias of itself.",
+                    "Write out what is meant there.",
+                )  # fmt: skip
+        todo += missing
+    if sizes[id(root)] > len(sizes) + MAX_REPEATED:
+        raise _error(1, 1, "Aliases repeat so much that nobody could read the whole file.", "Use fewer aliases.")
+
+
+def _children(node: Node) -> list[Node]:
+    if isinstance(node, MappingNode):
+        return [part for pair in node.value for part in pair]
+    return list(node.value) if isinstance(node, SequenceNode) else []
 
 
 def tag_of(node: Node) -> str:
     """The resolved tag without its prefix: str, int, float, bool, null, map, seq; other tags whole."""
     return str(node.tag or "").removeprefix("tag:yaml.org,2002:")
+
+
+def _place_of(text: str, code: object) -> tuple[int, int]:
+    """Line and column of the first character with this code; the start where there is none."""
+    at = text.find(chr(code)) if isinstance(code, int) else -1
+    return (text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)) if at >= 0 else (1, 1)
 
 
 def _error(line: int, column: int, what: str, remedy: str) -> PolicyErrors:

@@ -60,6 +60,25 @@ def test_a_wrong_policy_stops_the_start_with_places(tmp_path: Path) -> None:
     assert "none.yaml" in missing.output
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--tls-key", "policy.yaml"], "--tls-cert"),
+        (["--tls-cert", "policy.yaml", "--tls-key", "policy.yaml"], "certificate"),
+        (["--keys", "nowhere.json"], "no key file nowhere.json"),
+        (["--drain", "-1"], "--drain"),
+    ],
+)
+def test_options_that_would_serve_less_safely_than_meant_stop_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    result = CliRunner().invoke(serve, ["--policy", "policy.yaml", "--port", "0", "--log", "none", *arguments])
+    assert result.exit_code == 2
+    assert said in result.output
+
+
 def test_a_port_in_use_is_said(tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
     path.write_text(POLICY)

@@ -195,6 +195,18 @@ pools:
     assert policy.pools["b"].replicas == policy.pools["a"].replicas
 
 
+def test_a_merged_mapping_may_have_merged_another() -> None:
+    policy = parse_policy("""
+version: 1
+models: {auto: a, b: b, c: c}
+pools:
+  a: &a {model: m, replicas: [{node: n, port: 1}], max_running: 7}
+  b: &b {<<: *a, model: other, max_waiting: 3}
+  c: {<<: [*b, *a], model: third}
+""")
+    assert (policy.pools["c"].max_running, policy.pools["c"].max_waiting, policy.pools["c"].model) == (7, 3, "third")
+
+
 MISTAKES = {
     "an unknown target": (
         with_steps("  start: {try: [larg]}\n"),
@@ -322,11 +334,31 @@ MISTAKES = {
     "two documents": ("version: 1\n---\nversion: 1\n", (2, 1, None, "A second document begins here", "one policy")),
     "a newer version": (SAMPLE.replace("version: 1", "version: 9"), (1, 10, None, "Version 9 is newer", "Update")),
     "an older version": (SAMPLE.replace("version: 1", "version: 0"), (1, 10, None, "older format", "--upgrade")),
-    "a NUL character": ("version: 1\nx: \0\n", (1, 1, None, "This is not YAML", "UTF-8")),
+    "a NUL character": ("version: 1\nx: \0\n", (2, 4, None, "This is not YAML", "UTF-8")),
     "no pools": ("version: 1\nmodels: {a: b}\npools: {}\n", (3, 8, None, "There are no pools", "Define")),
     "an alias that contains itself": (
         with_steps("  start:\n    when: [{if: &x {not: *x}, to: large}]\n    else: small\n"),
-        (12, 17, "step start", "nested too deeply", "levels"),
+        (12, 17, None, "The anchor `x` contains an alias of itself.", "Write out"),
+    ),
+    "an alias that doubles itself": (
+        with_steps("  start:\n    when: [{if: &x {any: [*x, *x]}, to: large}]\n    else: small\n"),
+        (12, 17, None, "The anchor `x` contains an alias of itself.", "Write out"),
+    ),
+    "aliases of aliases of aliases": (
+        "version: 1\nx0: &x0 [a, a]\n" + "".join(f"x{n + 1}: &x{n + 1} [*x{n}, *x{n}]\n" for n in range(60)),
+        (1, 1, None, "Aliases repeat", "fewer"),
+    ),
+    "a merge of what is no mapping": (
+        SAMPLE.replace("    context_window: 32768", "    <<: [7]"),
+        (14, 10, "pool small", "`<<` takes in a mapping", "*anchor"),
+    ),
+    "a URL with a port that is none": (
+        SAMPLE.replace("{node: spark-1, port: 8000}", '{url: "http://h:99999/v1"}'),
+        (9, 15, "pool small", "This is no base URL of an engine.", "host:port"),
+    ),
+    "a way without end": (
+        with_steps("".join(f"  s{n}: {{try: [s{n + 1}]}}\n" for n in range(9999)) + "  s9999: {try: [large]}", "x: s0"),
+        (2, 13, "model x", "10000 steps follow one another", "64 steps"),
     ),
 }
 
