@@ -65,8 +65,10 @@ def shipped(transport: Transport, topology: Topology, ranks: int) -> dict[Operat
         limit = crossover_bytes(ranks)
         table[Operation.ALL_REDUCE] = rules((limit, relay), above=ring)
         table[Operation.ALL_GATHER] = rules((limit, relay), above=ring)
-        table[Operation.REDUCE_SCATTER] = rules((limit, direct), above=ring)
-        table[Operation.BROADCAST] = rules((limit, direct), above=ring)
+        # RDMA reaches neighbours alone: what goes further travels over TCP and is later than a few hops.
+        near = () if transport is Transport.VERBS else ((limit, direct),)
+        table[Operation.REDUCE_SCATTER] = rules(*near, above=ring)
+        table[Operation.BROADCAST] = rules(*near, above=ring)
         table[Operation.BARRIER] = rules(above=direct)
     elif topology is Topology.MESH:
         limit = crossover_bytes(ranks)

@@ -42,6 +42,12 @@ def test_a_ring_of_four_relays_small_messages_and_a_mesh_sends_them_directly() -
     assert mesh.choose(Operation.ALL_REDUCE, 10_240) is Algorithm.DIRECT
 
 
+@pytest.mark.parametrize("operation", [Operation.BROADCAST, Operation.REDUCE_SCATTER, Operation.ALL_REDUCE])
+def test_over_rdma_a_ring_of_four_speaks_with_neighbours_only(operation: Operation) -> None:
+    ring = Dispatch(dispatch.shipped(Transport.VERBS, Topology.RING, 4), "shipped")
+    assert {ring.choose(operation, nbytes) for nbytes in (64, 1 << 14, 1 << 24)} <= {Algorithm.RING, Algorithm.RELAY}
+
+
 @given(
     limits=st.lists(st.integers(0, 1 << 40), unique=True, max_size=5).map(sorted),
     nbytes=st.integers(0, 1 << 41),
