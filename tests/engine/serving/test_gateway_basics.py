@@ -132,6 +132,16 @@ async def test_expect_100_continue_is_answered_before_the_body(yard: Yard) -> No
     await wire.close()
 
 
+async def test_one_model_can_be_asked_for_by_name(yard: Yard) -> None:
+    _, port = await yard.engine()
+    await yard.gateway(policy(port).replace("{auto: only}", '{auto: only, "org/*": only}'))
+    assert (await yard.get("/v1/models/auto")).json()["id"] == "auto"
+    assert (await yard.get("/v1/models/org/a%20b")).json()["id"] == "org/a b"
+    missing = await yard.get("/v1/models/none")
+    assert (missing.status, missing.json()["error"]["code"]) == (404, "model_not_found")
+    assert (await yard.ask("/v1/models/auto", method="DELETE")).status == 405
+
+
 async def test_head_has_no_body_and_options_names_the_methods(yard: Yard) -> None:
     _, port = await yard.engine()
     await yard.gateway(policy(port))

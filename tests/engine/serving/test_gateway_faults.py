@@ -192,6 +192,14 @@ async def test_an_error_that_repeats_the_callers_words_teaches_nothing(yard: Yar
             assert gateway.deployment.pools["small"].learned_window is None
 
 
+async def test_an_engine_that_sends_elsewhere_has_failed(yard: Yard) -> None:
+    engine, port = await yard.engine()
+    await yard.gateway(policy(port, pool=DEADLINES))
+    engine.faults.append(parse_fault("status:302"))
+    answer = await yard.ask()
+    assert (answer.status, answer.json()["error"]["code"]) == (502, "bad_answer")
+
+
 async def test_an_endpoint_that_is_no_engine_is_found_out(yard: Yard) -> None:
     async def web_page(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")

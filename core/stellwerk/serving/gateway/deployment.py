@@ -136,8 +136,12 @@ def _header_text(text: str) -> bytes:
 def _models_body(policy: CompiledPolicy) -> bytes:
     """The answer to /v1/models. Patterns are no names that a client could send, so they are left out."""
     names = [name for name in policy.models if not any(mark in name for mark in "*?[")]
-    data = [{"id": name, "object": "model", "created": 0, "owned_by": "stellwerk"} for name in names]
-    return json.dumps({"object": "list", "data": data}).encode()
+    return json.dumps({"object": "list", "data": [model_entry(name) for name in names]}).encode()
+
+
+def model_entry(name: str) -> dict[str, object]:
+    """One model as OpenAI's API describes it."""
+    return {"id": name, "object": "model", "created": 0, "owned_by": "stellwerk"}
 
 
 def plan(policy: CompiledPolicy, pools: Mapping[str, Pool], resolve: Resolver) -> Plan:

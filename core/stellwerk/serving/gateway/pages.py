@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from stellwerk.serving.decision.decide import decide_async
 from stellwerk.serving.decision.request import RequestView
@@ -14,7 +15,7 @@ from stellwerk.serving.decision.types import Decision, NoPool
 from stellwerk.serving.gateway.admission import preflight_lines
 from stellwerk.serving.gateway.body import BodyError, scan_body
 from stellwerk.serving.gateway.counters import Histogram
-from stellwerk.serving.gateway.deployment import DeployError
+from stellwerk.serving.gateway.deployment import DeployError, model_entry
 from stellwerk.serving.gateway.dialect import DIALECTS, OPENAI, error_body
 from stellwerk.serving.gateway.http.status import status_line
 from stellwerk.serving.gateway.metrics import exposition
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from stellwerk.serving.gateway.http.connection import ServerConnection
     from stellwerk.serving.gateway.http.message import Request
 
+_ONE_MODEL = b"/v1/models/"
+_LONGEST_NAME = 200
 _PROMETHEUS = b"text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -51,6 +54,8 @@ class Pages:
         """Answer what leads to no engine: a page, a wrong path or method, or what a browser asks beforehand."""
         head = request.head
         page = self.table.get(head.path)
+        if page is None and head.path.startswith(_ONE_MODEL):
+            page = ((b"GET", b"HEAD"), self._model)
         if page is None and head.path not in DIALECTS and head.path != b"*":
             body = error_body(OPENAI, 404, "not_found", "There is nothing at this path.")
             self._gateway.respond(connection, 404, body, error="not_found")
@@ -96,6 +101,13 @@ class Pages:
 
     def _models(self, connection: ServerConnection, request: Request) -> None:
         self._gateway.respond(connection, 200, self._gateway.deployment.models_body)
+
+    def _model(self, connection: ServerConnection, request: Request) -> None:
+        name = unquote(request.head.path[len(_ONE_MODEL) :].decode("ascii"))
+        if self._gateway.deployment.policy.target_of(name) is None:
+            self._error(connection, 404, "model_not_found", f"No model {name[:_LONGEST_NAME]!r} here.")
+        else:
+            self._respond(connection, 200, model_entry(name))
 
     def _metrics(self, connection: ServerConnection, request: Request) -> None:
         text = exposition(self._gateway)

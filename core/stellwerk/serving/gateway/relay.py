@@ -150,6 +150,9 @@ class Relay:
     def _judge_whole(self, head: ResponseHead, payload: bytes, now_s: float) -> None:
         exchange = self._exchange
         status = head.status
+        if 300 <= status < 400:
+            self._garbage(f"it answered {status}, a way to elsewhere and no result")
+            return
         if not 200 <= status < 300:
             exchange.refused(status, payload, head)
             return

@@ -44,7 +44,7 @@ class UpstreamConnection(asyncio.Protocol):
         try:
             self._reader.feed(data)
         except ResponseError as error:
-            self._break(f"it answered what is not HTTP: {error}")
+            self._break(f"it answered what is not HTTP: {str(error).rstrip('.')}")
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.lost = True
