@@ -237,14 +237,14 @@ def simulate(file: Path, requests: int, model: str | None, down: tuple[str, ...]
     found = read_policy(file)
     name = model or next(iter(found.models))
     result = run(found, sample_log(requests, name), pools={pool: PoolState(ready=0, slots=0) for pool in down})
-    _show(result, as_json)
+    _show(result, as_json, own_log=False)
 
 
 @policy.command()
 @click.argument("file", type=FILE)
 @click.argument("log", type=FILE)
 @click.option("--model", help="Model name where a line of the log has none. Default: the policy's first.")
-@click.option("--baseline", metavar="POOL", help="What would have answered everything. Default: the policy's.")
+@click.option("--baseline", metavar="POOL", help="What would have answered all. Default: the policy's, else --strong.")
 @click.option("--strong", metavar="POOL", help="Pool that the log's grades `strong` are for. Default: the baseline.")
 @click.option("--weak", metavar="POOL", help="Pool that the log's grades `weak` are for.")
 @json_flag
@@ -261,12 +261,12 @@ def replay(
     for pool in (baseline, strong, weak):
         if pool is not None and pool not in found.pools:
             raise ValueError(f"There is no pool {pool}. Pools: {', '.join(found.pools)}.")
-    against = baseline or found.policy.gateway.baseline or dearest_pool(found)
+    against = baseline or found.policy.gateway.baseline or strong or dearest_pool(found)
     entries = read_log(log, model=model or next(iter(found.models)), strong=strong or against, weak=weak)
     _show(run(found, entries, baseline=against), as_json, against)
 
 
-def _show(result: Replayed, as_json: bool, baseline: str | None = None) -> None:
+def _show(result: Replayed, as_json: bool, baseline: str | None = None, *, own_log: bool = True) -> None:
     if as_json:
         value = {
             "requests": result.requests,
@@ -304,11 +304,44 @@ def _show(result: Replayed, as_json: bool, baseline: str | None = None) -> None:
             line += f", {saved:.1%} less than {baseline} alone ({result.baseline_cost:.4f})"
         assumed = f" (answer lengths assumed for {result.assumed_tokens} requests)" if result.assumed_tokens else ""
         click.echo(line + assumed)
-    if result.graded:
+    elif result.cost is None:
+        click.echo("No cost: not every pool that answered has a `price`.")
+    if not own_log:
+        return
+    if not result.graded:
+        click.echo("No quality: the log has no grades of these pools. Say whose they are with --strong and --weak.")
+    else:
         alone = result.baseline_quality / result.graded
         click.echo(
             f"quality {result.quality / result.graded:.3f} on {result.graded} graded; {baseline} alone {alone:.3f}"
         )
+
+
+@policy.command()
+@click.argument("name", required=False)
+@click.option("--out", "target", type=FILE, help="Where the policy goes. Default: standard output.")
+@for_people
+def example(name: str | None, target: Path | None) -> None:
+    """Write an example policy to begin with; without NAME, list them."""
+    from importlib import resources
+
+    folder = resources.files("stellwerk_resources") / "policies"
+    texts = {
+        entry.name.removesuffix(".yaml"): entry.read_text(encoding="utf-8")
+        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
+        if entry.name.endswith(".yaml")
+    }
+    if name is None:
+        shown = table("example", "what it is for")
+        for key, text in texts.items():
+            shown.add_row(plain(key), plain(text.partition("\n")[0].removeprefix("# ")))
+        out.print(shown)
+    elif name not in texts:
+        raise ValueError(f"There is no example {name}. Examples: {', '.join(texts)}.")
+    elif target is not None and target.exists():
+        raise ValueError(f"{target} is there already. Name another file.")
+    else:
+        _give(texts[name], target)
 
 
 @policy.command("import")
@@ -363,7 +396,8 @@ def _give(text: str, target: Path | None) -> None:
 
 
 def replace_file(path: Path, text: str) -> None:
-    """Write a file as a whole or not at all, line ends as they are in the text."""
+    """Write a file as a whole or not at all, line ends as they are in the text. A link stays a link."""
+    path = path.resolve()
     partial = path.with_name(f".{path.name}.part")
     partial.write_bytes(text.encode("utf-8"))
     if path.exists():

@@ -211,7 +211,12 @@ def engine() -> None:
 @click.option("--context-window", default=32768, show_default=True, help="Tokens.")
 @click.option("--seed", default=0, show_default=True)
 def simulated(**options: Any) -> None:
-    """An OpenAI-compatible engine with made-up words and real timing. Every answer says that it is simulated."""
+    """An OpenAI-compatible engine with made-up words and real timing. Every answer says that it is simulated.
+
+    A request with the header `x-simulated-fault: FAULT` fails so; `POST /simulated/faults` with
+    `{"fault": FAULT, "count": N}` orders it for the next N requests. FAULT is stall, die, status:503, half,
+    error_event, late_error, garbage or not_http.
+    """
     _run(lambda: _simulated(options), plain=False)
 
 

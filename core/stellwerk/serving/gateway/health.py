@@ -79,16 +79,16 @@ class HealthMonitor:
         identified = False
         while True:
             problem = await check(replica)
+            learned = False  # its context window, above all
             if problem is None and not identified:
                 try:
                     problem = await _identify(replica)
                 except (OSError, TimeoutError) as error:
                     problem = f"does not list its models: {error or 'no answer in time'}"
-                identified = problem is None
-                self._changed(replica)
+                identified = learned = problem is None
             now_s = monotonic()
             if problem is None:
-                moved = replica.check_passed(now_s)
+                moved = replica.check_passed(now_s) or learned
             else:
                 identified = False
                 moved = replica.check_failed(now_s, problem)

@@ -186,6 +186,25 @@ def test_replay_takes_what_a_log_says_of_tokens_and_grades(priced: Path, tmp_pat
     assert (value["quality"], value["baseline_quality"], value["assumed_tokens"]) == (0.5, 1.0, 0)
 
 
+def test_replay_says_why_it_cannot_tell_cost_or_quality(sample: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    write(log, rows(20))
+    bare = run("replay", sample, log).output
+    assert "No cost: " in bare
+    assert "--strong" in bare
+    told = run("replay", sample, log, "--strong", "large", "--weak", "small").output
+    assert "large alone" in told
+
+
+def test_examples_are_listed_and_written_but_never_over_a_file(tmp_path: Path) -> None:
+    assert "easy-and-hard" in run("example").output
+    path = tmp_path / "policy.yaml"
+    run("example", "easy-and-hard", "--out", path)
+    assert "fine" in run("check", path).output
+    assert "there already" in run("example", "easy-and-hard", "--out", path, expect=2).output
+    assert "one-pool" in run("example", "nothing", expect=2).output
+
+
 def test_a_broken_log_is_named_with_its_line(priced: Path, tmp_path: Path) -> None:
     (tmp_path / "log.jsonl").write_text('{"prompt": "a"}\n{"nothing": 1}\n')
     assert "line 2: there is no `prompt`" in run("replay", priced, tmp_path / "log.jsonl", expect=2).stderr
@@ -218,6 +237,14 @@ def test_calibrate_writes_the_threshold_and_nothing_else(priced: Path, tmp_path:
     )
     step = parse_policy(text).steps["ask"]
     assert step.thresholds == (round(found["threshold"], 4),)  # type: ignore[union-attr]
+
+
+def test_calibrate_writes_through_a_link(priced: Path, tmp_path: Path) -> None:
+    log, link = write(tmp_path / "log.jsonl", rows(60)), tmp_path / "live.yaml"
+    link.symlink_to(priced)
+    run("calibrate", log, "--share", "50%", "--policy", link, "--step", "ask")
+    assert link.is_symlink()
+    assert "threshold" in priced.read_text()
 
 
 def test_calibrate_keeps_a_least_quality_with_the_fewest_strong_calls(tmp_path: Path) -> None:
