@@ -261,7 +261,7 @@ def _opening_texts(data: Mapping[str, object]) -> Iterator[tuple[Role, str]]:
         return
     for message in messages:
         if isinstance(message, dict) and isinstance(content := message.get("content"), str):
-            role = _ROLES.get(message.get("role"), "user")
+            role = _role(message.get("role"))
             if role in ("system", "user"):
                 yield role, content
         else:
@@ -270,7 +270,7 @@ def _opening_texts(data: Mapping[str, object]) -> Iterator[tuple[Role, str]]:
                     yield turn.role, turn.text
 
 
-_ROLES: dict[object, Role] = {
+_ROLES: dict[str, Role] = {
     "system": "system",
     "developer": "system",
     "assistant": "assistant",
@@ -279,13 +279,17 @@ _ROLES: dict[object, Role] = {
 }
 
 
+def _role(named: object) -> Role:
+    return _ROLES.get(named, "user") if isinstance(named, str) else "user"  # a list cannot even be looked up
+
+
 def _message(message: Mapping[str, object]) -> list[Turn]:
     kind = message.get("type")
     if kind in ("function_call", "custom_tool_call", "local_shell_call"):  # Responses API items
         return [Turn("assistant", text_of(message.get("arguments") or message.get("input")), asks_tool=True)]
     if kind in ("function_call_output", "custom_tool_call_output"):
         return [Turn("tool", text_of(message.get("output")))]
-    role = _ROLES.get(message.get("role"), "user")
+    role = _role(message.get("role"))
     content = message.get("content")
     if role == "user" and isinstance(content, list):
         # The Messages API sends tool results as parts of a user turn: they are the tool's words, not the user's.

@@ -222,6 +222,15 @@ def test_any_json_can_be_looked_at(body: dict[str, Any]) -> None:
         assert by_bytes.prompt_tokens + (by_bytes.max_tokens or 0) < 500
 
 
+@pytest.mark.parametrize("role", [[], {}, ["user"], 5, None, True])
+def test_a_role_that_is_no_word_counts_as_the_users(role: object) -> None:
+    parts = [{"type": "text", "text": "two"}]
+    body = {"messages": [{"role": role, "content": "one"}, {"role": role, "content": parts}]}
+    assert [(turn.role, turn.text) for turn in RequestView("m", body).turns] == [("user", "one"), ("user", "two")]
+    listed = {"input": [{"role": role, "content": "three"}]}
+    assert RequestView("m", listed).last_user == "three"
+
+
 def test_text_of_takes_parts_and_leaves_the_rest() -> None:
     assert text_of([{"type": "text", "text": "a"}, {"type": "image_url"}, "b", 3, {"text": 4}]) == "a\nb"
     assert text_of({"type": "text", "text": "a"}) == "a"
