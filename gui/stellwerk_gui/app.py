@@ -71,6 +71,7 @@ class Application(QObject):
             return
         self._pages_built = True
         from stellwerk_gui.cluster.page import ClusterPage
+        from stellwerk_gui.left_open import LeftOpen
         from stellwerk_gui.logs.page import LogsPage
         from stellwerk_gui.measure.page import MeasurePage
         from stellwerk_gui.monitor.page import MonitorPage
@@ -80,6 +81,7 @@ class Application(QObject):
         from stellwerk_gui.trial.panel import TrialPanel
         from stellwerk_gui.trial.runner import Trial, TrialAnswers
 
+        self.left_open = LeftOpen(self.controller, self)
         self.trial = Trial(self.bridge, self)
         self.prompts = GuiPrompts(self.shell)
         self.answers = TrialAnswers(self.prompts)

@@ -62,6 +62,7 @@ class ClusterController(QObject):
     """Owns the open cluster. All public methods belong to Qt's thread."""
 
     cluster_changed = Signal()  # another cluster, or none
+    connected = Signal()  # every machine of a cluster that was opened has answered, or has not
     nodes_changed = Signal()
     look_changed = Signal()
     happened = Signal(str)  # one line for the status line
@@ -126,7 +127,7 @@ class ClusterController(QObject):
             self._refresh_nodes()
             self.cluster_changed.emit()
             if session.links:
-                self.bridge.submit(self._connect(session), done=lambda _: self._refresh_nodes())
+                self.bridge.submit(self._connect(session), done=lambda _: self._connected())
             if done is not None:
                 done()
 
@@ -141,6 +142,10 @@ class ClusterController(QObject):
             self.bridge.submit(_open_session(folder), done=opened, failed=self._could_not_open)
 
         self.close_cluster(start)
+
+    def _connected(self) -> None:
+        self._refresh_nodes()
+        self.connected.emit()
 
     def _could_not_open(self, error: StellwerkError) -> None:
         self._release()

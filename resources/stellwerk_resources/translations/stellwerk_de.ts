@@ -171,8 +171,8 @@
    <translation>Bestätigt</translation>
   </message>
   <message>
-   <source>Each machine takes its own backup and goes back by itself unless it is confirmed in time.</source>
-   <translation>Jede Maschine sichert sich selbst und kehrt von selbst zurück, wenn sie nicht rechtzeitig bestätigt wird.</translation>
+   <source>Each machine takes its own backup. Stellwerk confirms the change when all of them still answer; otherwise each one goes back by itself.</source>
+   <translation>Jede Maschine sichert sich selbst. Stellwerk bestätigt die Änderung, wenn alle noch antworten; sonst geht jede von allein zurück.</translation>
   </message>
   <message>
    <source>Look at it</source>
@@ -338,10 +338,6 @@
  <context>
   <name>CellDetail</name>
   <message>
-   <source>Choose a cell to see what was measured.</source>
-   <translation>Ein Feld wählen, um zu sehen, was gemessen wurde.</translation>
-  </message>
-  <message>
    <source>It is as it should be.</source>
    <translation>Es ist, wie es sein soll.</translation>
   </message>
@@ -356,6 +352,10 @@
   <message>
    <source>What was measured</source>
    <translation>Was gemessen wurde</translation>
+  </message>
+  <message>
+   <source>What was measured appears here, cell by cell.</source>
+   <translation>Was gemessen wurde, steht hier, Feld für Feld.</translation>
   </message>
   <message>
    <source>{node} port {n}</source>
@@ -545,6 +545,10 @@
    <translation>Beweis fertig</translation>
   </message>
   <message>
+   <source>proof stopped</source>
+   <translation>Nachweis abgebrochen</translation>
+  </message>
+  <message>
    <source>saved {name}</source>
    <translation>{name} gespeichert</translation>
   </message>
@@ -552,8 +556,8 @@
  <context>
   <name>DiffPane</name>
   <message>
-   <source>A backup is taken first. Without confirmation the node goes back by itself after 90 s.</source>
-   <translation>Zuerst wird gesichert. Ohne Bestätigung kehrt der Knoten nach 90 s von selbst zurück.</translation>
+   <source>A backup is taken first. If Stellwerk cannot reach the machine afterwards, it goes back by itself within 90 s.</source>
+   <translation>Zuerst wird gesichert. Erreicht Stellwerk die Maschine danach nicht mehr, geht sie innerhalb von 90 s von allein zurück.</translation>
   </message>
   <message>
    <source>Copy the changes</source>
@@ -768,6 +772,25 @@
   <message>
    <source>This computer has never talked to {host}. Compare the fingerprint with the one that the machine itself shows, so that nobody can put another machine in its place.</source>
    <translation>Dieser Rechner hat noch nie mit {host} gesprochen. Den Fingerabdruck mit dem vergleichen, den die Maschine selbst zeigt, damit niemand eine andere an ihre Stelle setzen kann.</translation>
+  </message>
+ </context>
+ <context>
+  <name>LeftOpen</name>
+  <message>
+   <source>Not every machine has answered; it is ended when the cluster is opened again</source>
+   <translation>Nicht jede Maschine hat geantwortet; beim nächsten Öffnen des Clusters wird es beendet</translation>
+  </message>
+  <message>
+   <source>That is ended now: all machines run the new network</source>
+   <translation>Das ist jetzt beendet: Auf allen Maschinen läuft das neue Netz</translation>
+  </message>
+  <message>
+   <source>That is ended now: every machine is back as it was</source>
+   <translation>Das ist jetzt beendet: Jede Maschine ist wieder wie vorher</translation>
+  </message>
+  <message>
+   <source>The window closed while plan {id} was being applied</source>
+   <translation>Das Fenster wurde geschlossen, während Plan {id} angewendet wurde</translation>
   </message>
  </context>
  <context>
@@ -1585,6 +1608,10 @@
    <translation>1 Datei ist neu</translation>
   </message>
   <message>
+   <source>1 file is put into effect again</source>
+   <translation>1 Datei wird erneut in Kraft gesetzt</translation>
+  </message>
+  <message>
    <source>Address now</source>
    <translation>Adresse jetzt</translation>
   </message>
@@ -1645,6 +1672,10 @@
    <translation>{n} Dateien sind neu</translation>
   </message>
   <message>
+   <source>{n} files are put into effect again</source>
+   <translation>{n} Dateien werden erneut in Kraft gesetzt</translation>
+  </message>
+  <message>
    <source>{n} files change</source>
    <translation>{n} Dateien ändern sich</translation>
   </message>
@@ -1673,6 +1704,14 @@
   <message>
    <source>Finish</source>
    <translation>Fertig</translation>
+  </message>
+  <message>
+   <source>First the machines and their cables are read.</source>
+   <translation>Zuerst werden die Maschinen und ihre Kabel gelesen.</translation>
+  </message>
+  <message>
+   <source>Measuring</source>
+   <translation>Misst</translation>
   </message>
   <message>
    <source>Nothing has been measured yet.</source>
@@ -2136,6 +2175,10 @@
    <translation>Schließen</translation>
   </message>
   <message>
+   <source>If you are asked to log in</source>
+   <translation>Falls nach der Anmeldung gefragt wird</translation>
+  </message>
+  <message>
    <source>Load on this machine's links</source>
    <translation>Last auf den Links dieser Maschine</translation>
   </message>
@@ -2150,10 +2193,6 @@
   <message>
    <source>Nothing</source>
    <translation>Nichts</translation>
-  </message>
-  <message>
-   <source>To type at a question</source>
-   <translation>Bei einer Frage einzugeben</translation>
   </message>
   <message>
    <source>Virtual cluster</source>
@@ -4158,10 +4197,6 @@
    <translation>ihre Adresse ist nicht wirksam</translation>
   </message>
   <message>
-   <source>its content is right and has to be put into effect again</source>
-   <translation>ihr Inhalt stimmt und muss nur neu wirksam werden</translation>
-  </message>
-  <message>
    <source>its disk is full</source>
    <translation>die Platte ist voll</translation>
   </message>
@@ -4200,10 +4235,6 @@
   <message>
    <source>keep the new network</source>
    <translation>das neue Netz behalten</translation>
-  </message>
-  <message>
-   <source>keep these settings over a restart</source>
-   <translation>diese Einstellungen über einen Neustart behalten</translation>
   </message>
   <message>
    <source>kernel {kernel}</source>
@@ -4548,6 +4579,10 @@
   <message>
    <source>not all halves gave a result</source>
    <translation>nicht alle Hälften gaben ein Ergebnis</translation>
+  </message>
+  <message>
+   <source>not as it should be</source>
+   <translation>nicht, wie es sein soll</translation>
   </message>
   <message>
    <source>not asked yet</source>
@@ -5298,6 +5333,10 @@
    <translation>die Datei ist neu</translation>
   </message>
   <message>
+   <source>the file is right and has to be put into effect again</source>
+   <translation>die Datei stimmt und muss erneut in Kraft gesetzt werden</translation>
+  </message>
+  <message>
    <source>the firewall cannot be asked</source>
    <translation>die Firewall lässt sich nicht befragen</translation>
   </message>
@@ -5628,6 +5667,10 @@
   <message>
    <source>these networks are in use: {blocking}</source>
    <translation>diese Netze sind in Gebrauch: {blocking}</translation>
+  </message>
+  <message>
+   <source>these settings are kept over a restart</source>
+   <translation>diese Einstellungen bleiben über einen Neustart erhalten</translation>
   </message>
   <message>
    <source>this cannot be a sudo password</source>
@@ -6763,6 +6806,10 @@
   <message>
    <source>Address</source>
    <translation>Adresse</translation>
+  </message>
+  <message>
+   <source>Cable</source>
+   <translation>Kabel</translation>
   </message>
   <message>
    <source>Connection</source>

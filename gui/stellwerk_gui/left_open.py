@@ -1,0 +1,53 @@
+"""What a window that closed in the middle of an apply left open is ended when its cluster is opened again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject
+
+from stellwerk.model.errors import StellwerkError
+
+if TYPE_CHECKING:
+    from stellwerk.setup.outcome import ApplyOutcome
+    from stellwerk.setup.session import ClusterSession
+    from stellwerk_gui.controller import Controller
+
+
+class LeftOpen(QObject):
+    """Settles all machines on one side, and says which."""
+
+    def __init__(self, controller: Controller, parent: QObject) -> None:
+        super().__init__(parent)
+        self._controller = controller
+        controller.connected.connect(self._settle)
+
+    def _settle(self) -> None:
+        session = self._controller.session
+        if session is not None:
+            self._controller.bridge.submit(_settle(session), done=self._say, failed=self._controller.problem.emit)
+
+    def _say(self, outcomes: Any) -> None:
+        for outcome in outcomes:
+            if not outcome.settled:
+                how = self.tr("Not every machine has answered; it is ended when the cluster is opened again")
+            elif outcome.applied:
+                how = self.tr("That is ended now: all machines run the new network")
+            else:
+                how = self.tr("That is ended now: every machine is back as it was")
+            what = self.tr("The window closed while plan {id} was being applied").format(id=outcome.plan_id)
+            self._controller.problem.emit(StellwerkError(what, why=how))
+
+
+async def _settle(session: ClusterSession) -> list[ApplyOutcome]:
+    from stellwerk.setup.outcome import unfinished_plans
+    from stellwerk.setup.resume import Resume
+
+    plans = unfinished_plans(session.folder.journal)
+    if not plans:
+        return []
+    await session.hold()
+    try:
+        return [await Resume(plan, session.links, session.folder.journal).run() for plan in plans]
+    finally:
+        await session.let_go()
