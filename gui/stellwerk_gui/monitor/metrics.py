@@ -13,6 +13,7 @@ from PySide6.QtCore import QCoreApplication
 from stellwerk_gui.widgets.graph_group import Line
 
 if TYPE_CHECKING:
+    from stellwerk.fabric.members import Member
     from stellwerk.setup.look import Look
     from stellwerk.telemetry import TelemetryStore
 
@@ -61,6 +62,12 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
 )
 
 
+def _netdevs(member: Member) -> list[str]:
+    """The fabric's halves; a machine without a port for a fabric has its usual network drawn instead."""
+    fabric = [h.netdev.name for p in member.ports for h in p.halves]
+    return fabric or [d.name for d in member.facts.netdevs if d.carrier and d.name != "lo"]
+
+
 def line_of(
     store: TelemetryStore, quantity: Quantity, node: str, look: Look | None, seconds: float, now_s: float, stale: bool
 ) -> Line:
@@ -69,7 +76,7 @@ def line_of(
         window = store.window(node, quantity.metric, seconds, now_s)
         return Line(np.asarray(window.times), np.asarray(window.values, dtype=float), stale)
     member = next((m for m in look.members if m.name == node), None) if look is not None else None
-    netdevs = [h.netdev.name for p in member.ports for h in p.halves] if member is not None else []
+    netdevs = _netdevs(member) if member is not None else []
     if not netdevs:
         return Line(np.empty(0), np.empty(0), stale)
     windows = [store.window(node, f"half.{d}.{quantity.way}", seconds, now_s) for d in netdevs]
