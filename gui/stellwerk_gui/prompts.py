@@ -46,7 +46,8 @@ class GuiPrompts(QObject):
         future: asyncio.Future[Any] = loop.create_future()
 
         def answer(value: object) -> None:
-            loop.call_soon_threadsafe(lambda: None if future.done() else future.set_result(value))
+            if not loop.is_closed():  # a dialog that the closing window took along
+                loop.call_soon_threadsafe(lambda: None if future.done() else future.set_result(value))
 
         self._asked.emit(kind, question, answer)
         try:
