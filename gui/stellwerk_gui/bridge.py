@@ -15,6 +15,7 @@ from stellwerk.model.errors import StellwerkError
 from stellwerk.model.text import say
 
 STOP_TIMEOUT_S = 10.0
+CANCEL_AGAIN_S = 1.0
 
 
 class Task(QObject):
@@ -127,6 +128,11 @@ class Bridge(QObject):
         """Run `work` and wait for it: only while the window is closing, never from a page."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout_s)
 
+    def wait(self, task: Task, timeout_s: float) -> None:
+        """Until `task` has ended or time is up: only while the window is closing, never from a page."""
+        if task._future is not None:
+            concurrent.futures.wait([task._future], timeout_s)
+
     def stop(self) -> None:
         """Cancel everything, wait for it, end the thread."""
         if not self._thread.is_alive():
@@ -147,11 +153,16 @@ class Bridge(QObject):
 
 
 async def _cancel_all() -> None:
+    """Again and again: a task that is cancelled may begin another one to clean up, and that one may wait for long."""
     own = asyncio.current_task()
-    tasks = [task for task in asyncio.all_tasks() if task is not own]
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    end = asyncio.get_running_loop().time() + STOP_TIMEOUT_S - CANCEL_AGAIN_S
+    while tasks := [task for task in asyncio.all_tasks() if task is not own]:
+        for task in tasks:
+            task.cancel()
+        done, _ = await asyncio.wait(tasks, timeout=CANCEL_AGAIN_S)
+        await asyncio.gather(*done, return_exceptions=True)
+        if asyncio.get_running_loop().time() > end:
+            return
 
 
 def _hand_over(post: _Post, number: int, future: concurrent.futures.Future[Any]) -> None:

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 __all__ = ["Controller", "NodeSnapshot", "data_folder"]
 
 
+ROLL_BACK_S = 10.0
+
+
 class Controller(ClusterController):
     """Everything that the pages work on."""
 
@@ -49,6 +52,7 @@ class Controller(ClusterController):
         self.proving = False
         self.proof_total = 0
         self._apply: Apply | None = None
+        self._apply_task: Task | None = None
         self._journal_stamp: tuple[str, int] = ("", 0)
         self._newest_plan: Plan | None = None
         self._proof_task: Task | None = None
@@ -110,6 +114,7 @@ class Controller(ClusterController):
             return self._run_apply(session, plan, prompts, report, force)
 
         task = self.bridge.submit(work, progress=self.apply_event.emit, done=self._applied, failed=self._apply_failed)
+        self._apply_task = task
         task.cancelled.connect(lambda: self._applied(None))
 
     async def _run_apply(
@@ -134,6 +139,13 @@ class Controller(ClusterController):
         finally:
             await session.forget_sudo()
             await session.let_go()
+
+    def shutdown(self) -> None:
+        """The window closes: what is being applied goes back first. What cannot is ended at the next opening."""
+        if self._apply is not None and self._apply_task is not None:
+            self.cancel_apply()
+            self.bridge.wait(self._apply_task, ROLL_BACK_S)
+        super().shutdown()
 
     def cancel_apply(self) -> None:
         """Roll back; after the decision it changes nothing."""
