@@ -113,6 +113,7 @@ class SelfTest:
         self._dispatch_limits()
         if not self._pure:
             self._types()
+        self._other_reductions()
         self._other_operations()
         self._wrap()
         latency_us = self._probe()
@@ -131,38 +132,72 @@ class SelfTest:
                 self._reduction(algorithm, count)
 
     def _dispatch_limits(self) -> None:
-        for limit in self._dispatch.limits(Operation.ALL_REDUCE):
-            if limit > LIMIT_BYTES_MAX or self._pure:
-                continue
-            for count in (limit // 4, limit // 4 + 1):
-                self._reduction(self._dispatch.choose(Operation.ALL_REDUCE, 4 * count), count)
+        if self._pure:
+            return
+        for operation in (Operation.ALL_REDUCE, Operation.REDUCE_SCATTER):
+            for limit in self._dispatch.limits(operation):
+                if limit > LIMIT_BYTES_MAX:
+                    continue
+                parts = self._ranks if operation is Operation.REDUCE_SCATTER else 1
+                for count in (limit // (4 * parts), limit // (4 * parts) + 1):
+                    algorithm = self._dispatch.choose(operation, 4 * count * parts)
+                    self._reduction(algorithm, count, operation=operation)
+        for operation in (Operation.ALL_GATHER, Operation.BROADCAST):
+            for limit in self._dispatch.limits(operation):
+                if limit <= LIMIT_BYTES_MAX:
+                    for count in (limit, limit + 1):
+                        self._spread(operation, self._dispatch.choose(operation, count), count)
 
     def _types(self) -> None:
         for dtype in DataType:
             for op in ReduceOp:
                 self._reduction(Algorithm.TWO_SHOT, 133, dtype, op)
+        # How partial sums of half types travel is another matter in every algorithm.
+        for algorithm in self._algorithms(Operation.ALL_REDUCE):
+            for dtype in (DataType.FLOAT16, DataType.BFLOAT16):
+                self._reduction(algorithm, 16 * self._ranks + 3, dtype)
+
+    def _other_reductions(self) -> None:
+        for operation in (Operation.REDUCE, Operation.REDUCE_SCATTER):
+            for algorithm in self._algorithms(operation):
+                for count in (1, 37, 1000):
+                    self._reduction(algorithm, count, operation=operation)
 
     def _wrap(self) -> None:
         for _ in range(WRAP_ROUNDS):
             self._reduction(self._dispatch.choose(Operation.ALL_REDUCE, 256), 64)
 
     def _reduction(
-        self, algorithm: Algorithm, count: int, dtype: DataType = DataType.FLOAT32, op: ReduceOp = ReduceOp.SUM
+        self,
+        algorithm: Algorithm,
+        count: int,
+        dtype: DataType = DataType.FLOAT32,
+        op: ReduceOp = ReduceOp.SUM,
+        operation: Operation = Operation.ALL_REDUCE,
     ) -> None:
-        seed = self._calls
-        source = ctypes.create_string_buffer(count * dtype.bytes + 1)
+        """`count` as in a Call: of one rank's part in a reduce_scatter, whose parts hold different data."""
+        parts = self._ranks if operation is Operation.REDUCE_SCATTER else 1
+        first, mine = self._calls * parts, self._rank % parts
+        source = ctypes.create_string_buffer(count * parts * dtype.bytes + 1)
         target = ctypes.create_string_buffer(count * dtype.bytes + 1)
         at, to = ctypes.addressof(source), ctypes.addressof(target)
-        self._reference.fill(seed, self._rank, dtype, op, at, count)
-        self._call(
-            Call(Operation.ALL_REDUCE, algorithm, self._rank, self._ranks, count, dtype, 0, self._window), op, at, to
-        )
-        wrong = self._reference.wrong(seed, self._ranks, dtype, op, to, count)
+        for part in range(parts):
+            self._reference.fill(first + part, self._rank, dtype, op, at + part * count * dtype.bytes, count)
+        self._call(Call(operation, algorithm, self._rank, self._ranks, count, dtype, 0, self._window), op, at, to)
+        if operation is Operation.REDUCE and self._rank != 0:
+            return
+        wrong = self._reference.wrong(first + mine, self._ranks, dtype, op, to, count)
         if wrong:
             self._note(
-                f"all_reduce ({algorithm.name.lower()}, {op.name.lower()}) of {count} {dtype.name.lower()}: "
-                f"{wrong} elements are wrong"
+                f"{operation.name.lower()} ({algorithm.name.lower()}, {op.name.lower()}) of {count} "
+                f"{dtype.name.lower()}: {wrong} elements are wrong"
             )
+
+    def _spread(self, operation: Operation, algorithm: Algorithm, size: int) -> None:
+        """An all_gather or broadcast of `size` bytes per rank."""
+        parts = [bytes([rank + 1]) * size for rank in range(self._ranks)]
+        want = parts[0] if operation is Operation.BROADCAST else b"".join(parts)
+        self._moves(operation, algorithm, parts[self._rank], want, size)
 
     def _note(self, what: str) -> None:
         """Keep the first wrong result and go on: a rank that stopped here would leave the others waiting."""

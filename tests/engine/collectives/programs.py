@@ -34,6 +34,13 @@ def report(comm: Communicator) -> dict[str, Any]:
     }
 
 
+def tested_calls(comm: Communicator) -> list[tuple[int, int, int]]:
+    """Operation, algorithm and count of the calls of the start-up tests; see saboteurs."""
+    from engine.collectives import saboteurs
+
+    return saboteurs.NOTED
+
+
 def sums(comm: Communicator, counts: list[int], algorithms: list[str | None]) -> list[str]:
     """all_reduce of many sizes; the digest of all results, which must be equal on all ranks."""
     digests = []

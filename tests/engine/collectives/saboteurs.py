@@ -26,6 +26,18 @@ def wrong_sums_on_rank_2(rank: int, options: dict[str, Any]) -> None:
         selftest.NativeReference = Flawed  # type: ignore[misc]
 
 
+NOTED: list[tuple[int, int, int]] = []
+
+
+def calls_of_the_tests_are_noted(rank: int, options: dict[str, Any]) -> None:
+    class Noting(selftest.SelfTest):
+        def _call(self, call: Any, *more: Any) -> None:
+            NOTED.append((int(call.operation), int(call.algorithm), call.count))
+            super()._call(call, *more)
+
+    selftest.SelfTest = Noting  # type: ignore[misc]
+
+
 def another_table_on_rank_1(rank: int, options: dict[str, Any]) -> dict[str, Any]:
     return {**options, "tuning": Path(options["tuning"]) if rank == 1 else None}
 

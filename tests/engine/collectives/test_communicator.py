@@ -45,6 +45,13 @@ def test_sixteen_ranks_work() -> None:
     assert run(16, programs.every_operation, transport="shm", self_test=False) == ["fine"] * 16
 
 
+def test_sixteen_ranks_pass_the_start_up_tests() -> None:
+    """What the tests expected of bytes once did not fit into a byte, and every large group fell back to Python."""
+    for found in run(16, programs.report, transport="tcp"):
+        assert found["transport"] == "tcp"
+        assert not found["fallbacks"]
+
+
 @pytest.mark.parametrize("transport", ["shm", "python"])
 def test_any_contiguous_memory_is_taken(transport: str) -> None:
     assert run(2, programs.other_memory, transport=transport, self_test=False) == ["fine"] * 2
@@ -104,6 +111,30 @@ def test_a_wrong_sum_on_one_rank_makes_all_fall_back_and_say_so() -> None:
         assert "shm is off on every rank: rank 2" in found["fallbacks"][0]
         assert "elements are wrong" in found["fallbacks"][0]
         assert any("shm is off" in line for line in found["lines"])
+
+
+def test_the_start_up_tests_try_every_algorithm_of_every_operation_and_both_sides_of_every_limit(
+    tmp_path: Path,
+) -> None:
+    from stellwerk.collectives import dispatch
+    from stellwerk.collectives.algorithms import algorithms_for
+    from stellwerk.collectives.kinds import Algorithm, Operation, Topology, Transport
+
+    path = tmp_path / "tuning.json"
+    table = {
+        Operation.ALL_GATHER: dispatch.rules((3001, Algorithm.RING), above=Algorithm.DIRECT),
+        Operation.REDUCE_SCATTER: dispatch.rules((6000, Algorithm.RING), above=Algorithm.DIRECT),
+    }
+    dispatch.store(Transport.SHM, Topology.HOST, 3, table, path)
+    for calls in run(3, programs.tested_calls, tuning=path, prepare=saboteurs.calls_of_the_tests_are_noted):
+        for operation in Operation:
+            wanted = set(algorithms_for(operation))
+            assert {algorithm for name, algorithm, _ in calls if name == operation} == wanted
+        assert (Operation.ALL_GATHER, Algorithm.RING, 3001) in calls
+        assert (Operation.ALL_GATHER, Algorithm.DIRECT, 3002) in calls
+        assert (Operation.REDUCE_SCATTER, Algorithm.RING, 500) in calls
+        assert (Operation.REDUCE_SCATTER, Algorithm.DIRECT, 501) in calls
+        assert (Operation.BROADCAST, Algorithm.TWO_SHOT, 65537) in calls
 
 
 def test_different_dispatch_tables_are_noticed_and_the_shipped_one_is_used(tmp_path: Path) -> None:
