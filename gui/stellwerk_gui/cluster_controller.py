@@ -401,6 +401,7 @@ class ClusterController(QObject):
     def shutdown(self) -> None:
         """Close the cluster and wait for it; the bridge may be stopped afterwards."""
         session, self.session = self.session, None
+        self._soon.stop()
         self.stop_looking()
         if session is not None:
             self.bridge.run(_end(session, self._sudo_given))
