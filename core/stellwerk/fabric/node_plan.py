@@ -200,7 +200,7 @@ def _netplan_changes(
 def _again(node: NodeState, affected: Sequence[Assigned]) -> list[Change]:
     """The files are right and only the machine is not (an MTU was reset): writing them again puts them into effect."""
     paths = {path for entry in affected for path in read_half(node, entry.at).config.files}
-    why = "its content is right and has to be put into effect again"
+    why = "the file is right and has to be put into effect again"
     return [FileChange(text.path, text.text, text.text, why=why) for text in node.texts if text.path in paths]
 
 

@@ -48,7 +48,7 @@ def sysctl_changes(member: Member, halves: Sequence[HalfAt], forwarding: bool) -
     text = "\n".join(lines) + "\n"
     before = member.facts.own_files.get(SYSCTL_PATH)
     if before != text:
-        changes.append(FileChange(SYSCTL_PATH, before, text, 0o644, "keep these settings over a restart"))
+        changes.append(FileChange(SYSCTL_PATH, before, text, 0o644, "these settings are kept over a restart"))
     return changes
 
 

@@ -9,6 +9,7 @@ from stellwerk.model.finding import Verdict, Verification
 from stellwerk.model.units import seconds
 
 _NAMES = {
+    "cable": ("one cable is not right", "{} cables are not right"),
     "carrier": ("one link is down", "{} links are down"),
     "speed": ("one link is below 200 Gb/s", "{} links are below 200 Gb/s"),
     "pcie": ("one PCIe link is slow", "{} PCIe links are slow"),

@@ -16,6 +16,8 @@ from stellwerk.model.finding import Finding, Severity
 from stellwerk.model.text import say
 from stellwerk.setup.session import HEAR_SECONDS, ClusterSession
 
+SAID_OF_CABLES = ("link-100g", "half-down")  # findings of the doctor that the cables' own ones say already
+
 
 @dataclass(frozen=True, slots=True)
 class Look:
@@ -29,6 +31,7 @@ class Look:
     cable_findings: tuple[CableFinding, ...]
     notes: tuple[str, ...] = ()  # e.g. a node that could not listen
     findings: tuple[Finding, ...] = ()  # about the machines; what a cable or the plan puts right is not among them
+    strayed: tuple[Finding, ...] = ()  # what the plan puts right: before a set-up nearly all, after it what has changed
 
     @property
     def worst(self) -> Severity | None:
@@ -70,12 +73,7 @@ def judge(
     recommendation = recommend(topology)
     chosen = wanted or recommendation.kind
     cables = cable_findings(members, topology, chosen)
-    return Look(members, reports, topology, recommendation, chosen, cables, notes, _by_hand(members, topology, chosen))
-
-
-def _by_hand(members: tuple[Member, ...], topology: Topology, kind: TopologyKind) -> tuple[Finding, ...]:
-    """What the doctor says of the machines that neither a cable nor the plan puts right."""
-    found = examine(open_case(members, topology, kind)).findings
-    return tuple(
-        f for f in found if f.severity is not Severity.INFO and not f.fix and f.code not in ("link-100g", "half-down")
-    )
+    found = [f for f in examine(open_case(members, topology, chosen)).findings if f.severity is not Severity.INFO]
+    by_hand = tuple(f for f in found if not f.fix and f.code not in SAID_OF_CABLES)
+    by_plan = tuple(f for f in found if f.fix == "plan")
+    return Look(members, reports, topology, recommendation, chosen, cables, notes, by_hand, by_plan)

@@ -23,12 +23,12 @@ from stellwerk.fabric import (
 from stellwerk.measure import cluster
 from stellwerk.measure.collectives import Progress
 from stellwerk.model.errors import StellwerkError
-from stellwerk.model.fabric import TopologyKind
+from stellwerk.model.fabric import CableFinding, TopologyKind
 from stellwerk.model.facts import Neighbour
-from stellwerk.model.finding import Check, Verdict, Verification
+from stellwerk.model.finding import Check, Severity, Verdict, Verification
 from stellwerk.model.guard import PingResult, RdmaPerf, RouteAnswer
 from stellwerk.model.selftest import SelfTest
-from stellwerk.model.text import say
+from stellwerk.model.text import joined, say
 from stellwerk.setup import history
 from stellwerk.setup.look import Look
 from stellwerk.setup.outcome import bare
@@ -60,6 +60,8 @@ class ProofRun:
         self._run_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
         self._limits = {m.name: asyncio.Semaphore(PINGS_AT_ONCE) for m in look.members}
         self._round_trips: dict[str, float] = {}
+        # Where the cables make no fabric there is little to measure, and what little there is may well pass.
+        self._cables = _cable_checks(look)
         self._absent = [n.name for n in session.cluster.nodes if n.name not in {m.name for m in look.members}]
         self.total = len(self._checks())
 
@@ -160,7 +162,8 @@ class ProofRun:
             _connected(m.name, self._round_trips.get(m.name), self._errors.get(f"connection {m.name}", ""))
             for m in self._proof.members
         ]
-        return (*(_absent(name) for name in self._absent), *connections, *judge(self._proof, answers))
+        absent = (_absent(name) for name in self._absent)
+        return (*absent, *self._cables, *connections, *judge(self._proof, answers))
 
     def _tell(self) -> None:
         """What is known so far: a check that is still to come is left out, not shown as failed."""
@@ -206,6 +209,26 @@ def _connected(name: str, round_trip_ms: float | None, why: str) -> Check:
         round_trip_ms,
         "ms",
         text=say("the agent answers in {ms} ms", ms=f"{round_trip_ms:.0f}"),
+    )
+
+
+def _cable_checks(look: Look) -> tuple[Check, ...]:
+    """One failed check for every cable that keeps the fabric from being what is wanted."""
+    bad = [f for f in look.cable_findings if f.severity is Severity.BAD]
+    return tuple(_cable_check(finding, look) for finding in bad)
+
+
+def _cable_check(finding: CableFinding, look: Look) -> Check:
+    ref = finding.ports[0] if finding.ports else None
+    return Check(
+        kind="cable",
+        node=ref.node if ref is not None else look.members[0].name,
+        subject=say("port {port}", port=ref.port) if ref is not None else "port",
+        verdict=Verdict.FAIL,
+        text="not as it should be",
+        why=joined((finding.title, *((finding.meaning,) if finding.meaning else ())), " "),
+        remedy=joined(finding.steps, " "),
+        port=ref.port if ref is not None else None,
     )
 
 

@@ -186,6 +186,14 @@ class TelemetryStore:
             store = self._nodes.get(node)
             return dict(store.latest) if store else {}
 
+    def carriers(self, node: str) -> dict[str, bool]:
+        """Interface -> whether it has a signal, of the newest sample; those that are switched off are left out."""
+        with self._lock:
+            found = self._nodes.get(node)
+            sample = found.sample if found is not None else None
+            net = sample.net if sample is not None else {}
+        return {name: counters.carrier for name, counters in net.items() if counters.carrier is not None}
+
     def last_sequence(self, node: str) -> int | None:
         with self._lock:
             store = self._nodes.get(node)
