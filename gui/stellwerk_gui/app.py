@@ -138,6 +138,9 @@ class Application(QObject):
         self.cluster_page.open_logs.connect(self._logs_of)
         self.cluster_page.unpair.connect(self.ask_unpair)
         self.setup_page.step_opened.connect(lambda _: self._search_or_not())
+        self.setup_page.step_opened.connect(lambda _: self._health())
+        self.controller.apply_done.connect(lambda _: self._health())
+        self.setup_page.finished.connect(self._health)
         self.setup_page.finished.connect(lambda: self.shell.open_page("cluster"))
         self.setup_page.closed.connect(self._close_setup)
         self.setup_page.mesh_wanted.connect(self.asking.open_mesh)
@@ -345,7 +348,7 @@ class Application(QObject):
         nodes = self.controller.nodes
         ready = sum(n.ready for n in nodes)
         notes = self.controller.node_notes()
-        if cluster.page not in ("done", "prove"):
+        if cluster.page not in ("done", "prove") and cluster.topology is None:
             head.show_cluster(cluster.name, self.tr("draft"), "circle-minus", "muted")
         elif notes or ready < len(nodes):
             bad = any(s == "bad" for s, _ in notes.values())

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from stellwerk_gui.prompts import GuiPrompts
 
 RELOOK_PAUSE_S = 1.0
+FOLLOWED = ("chain", "switch")  # kinds that were chosen: two machines or a line of them would be recommended otherwise
 GATHER_MS = 80
 
 
@@ -123,6 +124,7 @@ class ClusterController(QObject):
 
         def opened(session: Any) -> None:
             self.session = session
+            self.wanted = _chosen_kind(session.cluster)
             session.on_state(lambda name, state, reason: self.relay.send("state", (name, state, reason)))
             self._refresh_nodes()
             self.cluster_changed.emit()
@@ -160,7 +162,7 @@ class ClusterController(QObject):
         """End all links of the open cluster, then call `then`."""
         session, self.session = self.session, None
         self.stop_looking()
-        self.nodes, self.look, self.wanted = (), None, None
+        self.nodes, self.look, self.wanted, self.looked_at_s = (), None, None, None
         self._said.clear()
         given, self._sudo_given = self._sudo_given, False
 
@@ -308,7 +310,9 @@ class ClusterController(QObject):
     def looking(self) -> bool:
         return self._looking is not None
 
-    def look_once(self, done: Callable[[], None] | None = None) -> Task:
+    def look_once(
+        self, done: Callable[[], None] | None = None, failed: Callable[[StellwerkError], None] | None = None
+    ) -> Task:
         """One look, for pages that only need to know."""
         session = self._open_session()
 
@@ -322,7 +326,7 @@ class ClusterController(QObject):
             if done is not None:
                 done()
 
-        return self.bridge.submit(work(), done=arrived)
+        return self.bridge.submit(work(), done=arrived, failed=failed)
 
     def _looked(self, found: Any) -> None:
         if isinstance(found, StellwerkError):
@@ -406,6 +410,13 @@ class ClusterController(QObject):
         if session is not None:
             self.bridge.run(_end(session, self._sudo_given))
         self._release()
+
+
+def _chosen_kind(cluster: Cluster) -> TopologyKind | None:
+    """The topology that a person chose for this cluster, where the cables alone would not tell it."""
+    from stellwerk.model.fabric import TopologyKind
+
+    return TopologyKind(cluster.topology) if cluster.topology in FOLLOWED else None
 
 
 async def _end(session: ClusterSession, forget: bool) -> None:

@@ -51,6 +51,7 @@ class Controller(ClusterController):
         self.proof: Verification | None = None
         self.proving = False
         self.proof_total = 0
+        self.proof_began = False  # of the proof that runs: `proof` is its own, no longer the one before
         self._apply: Apply | None = None
         self._apply_task: Task | None = None
         self._journal_stamp: tuple[str, int] = ("", 0)
@@ -63,9 +64,15 @@ class Controller(ClusterController):
         self.applying = self.proving = False
         self._apply = None
         if self.folder is not None:
-            from stellwerk.setup.history import newest
+            self.proof = self._kept_proof()
 
-            self.proof = newest(self.folder.reports)
+    def _kept_proof(self) -> Verification | None:
+        """The newest proof that ran to its end."""
+        if self.folder is None:
+            return None
+        from stellwerk.setup.history import newest
+
+        return newest(self.folder.reports)
 
     # -- plan ----------------------------------------------------------------------------------------------------
 
@@ -156,9 +163,10 @@ class Controller(ClusterController):
     def _applied(self, outcome: Any) -> None:
         self.applying, self._apply, self.outcome = False, None, outcome
         if outcome is not None and outcome.applied and self.plan is not None and self.session is not None:
-            from dataclasses import replace
-
             self.session.save(replace(self.session.cluster, topology=self.plan.topology))
+            if self.look is not None:
+                self.look = replace(self.look, strayed=())  # it was taken before, and this has put it right
+            self.forget_proof()
             self.happened.emit(self.tr("plan {id} confirmed").format(id=outcome.plan_id))
         self.apply_done.emit(outcome)
 
@@ -187,6 +195,8 @@ class Controller(ClusterController):
         """The newest plan was taken back: what was known about the network is old."""
         self.plan, self.outcome, self.proof = None, None, None
         if outcome.settled:
+            if self.session is not None and self.applied_plan() is None:
+                self.session.save(replace(self.session.cluster, topology=None))
             self.happened.emit(self.tr("plan {id} taken back").format(id=outcome.plan_id))
         self.plan_changed.emit()
         self.proof_changed.emit()
@@ -198,14 +208,14 @@ class Controller(ClusterController):
         if self.proving or self.session is None:
             return
         session = self.session
-        self.proving = True
+        self.proving, self.proof_began, self.proof_total = True, False, 0
         self.proof_changed.emit()
 
         def work(report: Callable[[Any], None]) -> Any:
             return self._run_proof(session, report)
 
         task = self.bridge.submit(work, progress=self._proof_progress, done=self._proven, failed=self._proof_failed)
-        task.cancelled.connect(lambda: self._proven(self.proof))
+        task.cancelled.connect(self._proof_stopped)
         self._proof_task = task
 
     async def _run_proof(self, session: Any, report: Callable[[Any], None]) -> Any:
@@ -223,7 +233,7 @@ class Controller(ClusterController):
         if data[0] == "look":
             self._looked(data[1])
             return
-        self.proof, self.proof_total = data[1], data[2]
+        self.proof, self.proof_total, self.proof_began = data[1], data[2], True
         self.proof_changed.emit()
 
     def _proven(self, proof: Any) -> None:
@@ -238,9 +248,25 @@ class Controller(ClusterController):
             self.proof_changed.emit()
 
     def _proof_failed(self, error: StellwerkError) -> None:
-        self.proving, self._proof_task = False, None
+        self._proof_ended_early()
         self.problem.emit(error)
+
+    def _proof_stopped(self) -> None:
+        self._proof_ended_early()
+        self.happened.emit(self.tr("proof stopped"))
+
+    def _proof_ended_early(self) -> None:
+        """The checks that were done say nothing about the rest: what was proven last counts again."""
+        self.proving, self._proof_task = False, None
+        if self.proof_began:
+            self.proof = self._kept_proof()
         self.proof_changed.emit()
+
+    def forget_proof(self) -> None:
+        """The network is another one now: what was proven before says nothing about it."""
+        if not self.proving:
+            self.proof = None
+            self.proof_changed.emit()
 
     def stop_proof(self) -> None:
         if self._proof_task is not None:
@@ -297,6 +323,10 @@ class Controller(ClusterController):
         for check in reversed(self.bad_checks()):
             state = "bad" if check.verdict is Verdict.FAIL else "degraded"
             notes[check.node] = (state, short_words(check))
+        set_up = self.cluster is not None and self.cluster.topology is not None and not self.applying
+        for strayed in reversed(self.look.strayed) if self.look is not None and set_up else ():
+            if strayed.node is not None:
+                notes[strayed.node] = ("bad" if strayed.severity is Severity.BAD else "degraded", local(strayed.title))
         for finding in self.look.cable_findings if self.look is not None else ():
             if finding.severity is not Severity.INFO:
                 state = "bad" if finding.severity is Severity.BAD else "degraded"

@@ -128,6 +128,7 @@ class Rail(QFrame):
     def select(self, key: str) -> None:
         for name, item in self.items.items():
             item.setChecked(name == key)
+        self.update()  # the bar beside the item in front is the rail's own
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)

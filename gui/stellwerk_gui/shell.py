@@ -34,6 +34,7 @@ WALKING = (
 )
 SMALLEST = QSize(960, 600)
 USUAL = QSize(1440, 900)
+FRAME_PX = 40  # of a window manager: title bar and borders
 SHORT_BELOW_PX = 1040  # of a page: below that the title line has no room for every word
 
 
@@ -171,7 +172,7 @@ class Shell(QMainWindow):
         super().__init__()
         self.setWindowTitle("Stellwerk")
         self.setMinimumSize(SMALLEST)
-        self.resize(USUAL)
+        self.resize(USUAL.boundedTo(self._room()).expandedTo(SMALLEST))
         self._settings = settings
         if settings.value.window:
             self.restoreGeometry(QByteArray(base64.b64decode(settings.value.window)))
@@ -186,6 +187,10 @@ class Shell(QMainWindow):
         self.error_box = ErrorBox(self)
         self._build()
         self._keys()
+
+    def _room(self) -> QSize:
+        """What a screen has left for a window when its title bar is taken off: the buttons below must be seen."""
+        return self.screen().availableSize() - QSize(0, theme.current().px(FRAME_PX))
 
     def _build(self) -> None:
         middle = QWidget()

@@ -14,6 +14,7 @@ from stellwerk.model.fabric import PortRef
 from stellwerk.model.units import link_speed
 from stellwerk_gui import theme
 from stellwerk_gui.cluster.cable_panel import CableHover, CablePanel
+from stellwerk_gui.cluster.following import Follower
 from stellwerk_gui.cluster.legend import Legend
 from stellwerk_gui.cluster.panel import NodePanel
 from stellwerk_gui.cluster.tiles import TileValue, tile_values
@@ -60,9 +61,10 @@ class ClusterPage(Page):
         self.add_action(self.add_button, short=True)
         self.add_action(self.prove_button)
         self._build()
+        self._follower = Follower(controller, self)
         self._timer = QTimer(self)
         self._timer.setInterval(REFRESH_MS)
-        self._timer.timeout.connect(self.refresh)
+        self._timer.timeout.connect(self._tick)
         controller.nodes_changed.connect(self._heard)
         controller.look_changed.connect(self._heard)
         controller.cluster_changed.connect(self._cluster_changed)
@@ -122,12 +124,14 @@ class ClusterPage(Page):
 
     def shown(self) -> None:
         self._timer.start()
-        if self.controller.look is None and any(n.ready for n in self.controller.nodes):
-            self.controller.look_once()
-        self.refresh()
+        self._tick()
 
     def left(self) -> None:
         self._timer.stop()
+
+    def _tick(self) -> None:
+        self._follower.tick()
+        self.refresh()
 
     def show_as(self, key: str) -> None:
         """Show the cluster as `map` or `table`."""

@@ -158,8 +158,10 @@ def _walk(names: Sequence[str], cables: Sequence[Cable]) -> tuple[str, ...]:
 
 def _cable_card(member: Member, look: Look, nodes: Sequence[NodeSnapshot], bad: set[PortRef]) -> NodeView:
     ends: dict[PortRef, str] = {}
+    near: dict[PortRef, str] = {}
     for cable in look.topology.cabling.cables:
         for own, other in ((cable.a, cable.b), (cable.b, cable.a)):
+            near[own] = other.node
             ends[own] = translate("to {node} port {n}").format(node=other.node, n=other.port)
     for link in look.topology.cabling.switch_links:
         ends[link.port] = translate("to the switch") + (f", {link.switch_port}" if link.switch_port else "")
@@ -173,7 +175,8 @@ def _cable_card(member: Member, look: Look, nodes: Sequence[NodeSnapshot], bad: 
         words = ends.get(ref) or unheard.get(ref) or (translate("nobody answers") if carrier else translate("no cable"))
         state = "bad" if ref in bad else "ok" if ref in ends else "off"
         light = "bad" if ref in bad and carrier else "ok" if carrier else "off"
-        ports.append(PortView(port.number, tuple(HalfView(h.label, light) for h in port.halves), words, state))
+        halves = tuple(HalfView(h.label, light) for h in port.halves)
+        ports.append(PortView(port.number, halves, words, near.get(ref, words), state))
     snapshot = next((n for n in nodes if n.name == member.name), None)
     away = snapshot is not None and not snapshot.ready
     return NodeView(

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 
 from stellwerk.measure.collectives_report import time_text
 from stellwerk.model.errors import StellwerkError
+from stellwerk.model.finding import Verdict
 from stellwerk.model.units import size_text
 from stellwerk_gui import theme
 from stellwerk_gui.bridge import Task
@@ -101,10 +102,17 @@ class SelfTestCard(QWidget):
             self.stop()
         self._was_proving = self.controller.proving
         kept = self.controller.proof.self_test if self.controller.proof is not None else None
-        if ended:
+        if ended and self._fit_for_ranks():
             self.run()
+        elif ended or (self.controller.proof is None and not self.running):
+            self._forget()
         elif kept is not None and kept is not self.test and not self.running and not self.controller.proving:
             self.show_test(kept)  # of a proof that was opened again
+
+    def _fit_for_ranks(self) -> bool:
+        """Ranks meet over the fabric; where its cables make none there is nothing to start them on."""
+        proof = self.controller.proof
+        return proof is not None and not any(c.kind == "cable" and c.verdict is Verdict.FAIL for c in proof.checks)
 
     def _forget(self) -> None:
         self.stop()

@@ -74,7 +74,10 @@ class ApplyStep(StepPage):
         super().__init__(controller)
         self.say(
             self.tr("Apply"),
-            self.tr("Each machine takes its own backup and goes back by itself unless it is confirmed in time."),
+            self.tr(
+                "Each machine takes its own backup. Stellwerk confirms the change when all of them still answer; "
+                "otherwise each one goes back by itself."
+            ),
         )
         self.result = Note("info")
         self.result.hide()

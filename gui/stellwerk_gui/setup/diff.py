@@ -76,7 +76,10 @@ class DiffPane(QFrame):
         if not files:
             self._column.addStretch(1)
         if node.changes:
-            text = self.tr("A backup is taken first. Without confirmation the node goes back by itself after 90 s.")
+            text = self.tr(
+                "A backup is taken first. If Stellwerk cannot reach the machine afterwards, it goes back by itself "
+                "within 90 s."
+            )
             self._line("history", text)
 
     def _others(self, changes: list[Change]) -> None:

@@ -99,9 +99,16 @@ class LookStep(StepPage):
         self._lit: frozenset[tuple[PortRef, PortRef | None]] = frozenset()
         self.set_panel(self.panel, 376)
         controller.look_changed.connect(self._refresh)
+        controller.cluster_changed.connect(self._take_wanted)
         self._clock = QTimer(self)
         self._clock.setInterval(1000)
         self._clock.timeout.connect(self._show_age)
+
+    def _take_wanted(self) -> None:
+        """Another cluster was opened: what was chosen for it."""
+        self.wanted.blockSignals(True)
+        self.wanted.setCurrentIndex(max(0, self.wanted.findData(self.controller.wanted)))
+        self.wanted.blockSignals(False)
 
     def entered(self) -> None:
         self.controller.start_looking()

@@ -159,6 +159,8 @@ class SetupPage(Page):
             self.controller.forget_sudo()
             self.finished.emit()
         else:
+            if following == "prove" and self.step == "plan":
+                self.controller.forget_proof()  # nothing had to be changed: prove what is there now
             self.open_step(following)
 
     def go_back(self) -> None:
@@ -208,6 +210,8 @@ class SetupPage(Page):
             )
         self.steps.show_steps(steps)
         shut = wizard.why_shut(state)
+        if self.controller.applying:
+            shut = ""  # the machines' own words tell it
         if self.step == "find" and self.find_step.field.toPlainText().strip():
             shut = ""
         self.why.setText(local(shut))

@@ -19,6 +19,7 @@ from stellwerk_gui.widgets.fabricmap import FabricMap, scrolling
 if TYPE_CHECKING:
     from stellwerk_gui.controller import Controller
 
+SAID_BY_ROW = "{member}: nothing to change, {source}."  # the row of the machine says it already
 POOLS = ("10.100.0.0/16", "10.200.0.0/16", "172.30.0.0/16")  # what a person may choose instead of the automatic one
 
 
@@ -134,8 +135,9 @@ class PlanStep(StepPage):
         self.warning.setVisible(bool(plan.warnings))
         self.warning.show_text("warn", "", "\n".join(sentence(w) for w in plan.warnings))
         self.sentence.setText(self._sentence(plan))
-        self.notes.setText(" ".join(sentence(n) for n in plan.notes))
-        self.notes.setVisible(bool(plan.notes))
+        notes = [sentence(n) for n in plan.notes if getattr(n, "template", "") != SAID_BY_ROW]
+        self.notes.setText(" ".join(notes))
+        self.notes.setVisible(bool(notes))
         changing = [n for n in plan.nodes if n.changes]
         chosen = self.table.chosen_node()
         if not any(n.node == chosen for n in changing) and changing:

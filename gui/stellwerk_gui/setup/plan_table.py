@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ROW_PX, HEAD_PX = 28, 31
 NODE_ROLE = int(Qt.ItemDataRole.UserRole)
 SUMMARY_ROLE, NUMBER_ROLE, ADOPTED_ROLE, CHANGED_ROLE, OLD_ROLE = (NODE_ROLE + i for i in range(1, 6))
-WIDTHS = (24, 46, 46, 118, 90, 136, 116, 96)
+WIDTHS = (24, 46, 46, 118, 90, 126, 126, 96)
 PORT, HALF, INTERFACE, TO, NOW, THEN, MTU = range(1, 8)
 AnyIndex = QModelIndex | QPersistentModelIndex
 
@@ -122,6 +122,9 @@ class PlanTable(QTreeWidget):
         files = [c for c in node.changes if isinstance(c, FileChange)]
         if not files:
             return self.tr("settings change")
+        if all(c.before == c.after for c in files):
+            one = self.tr("1 file is put into effect again")
+            return one if len(files) == 1 else self.tr("{n} files are put into effect again").format(n=len(files))
         if all(c.before is None for c in files):
             one = self.tr("1 file is new")
             return one if len(files) == 1 else self.tr("{n} files are new").format(n=len(files))

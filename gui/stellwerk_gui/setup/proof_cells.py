@@ -31,7 +31,7 @@ class Column:
 
 
 COLUMNS = (
-    Column("speed", ("carrier", "speed")),
+    Column("speed", ("cable", "carrier", "speed")),
     Column("pcie", ("pcie",)),
     Column("mtu", ("transit", "mtu")),
     Column("route", ("connection", "address", "neighbour", "route")),
@@ -197,6 +197,7 @@ def pass_mark(proof: Verification, column: Column) -> str:
 def kind_word(kind: str) -> str:
     """What a check looks at, in one or two words."""
     words = {
+        "cable": translate("Cable"),
         "carrier": translate("Link"),
         "speed": translate("Link speed"),
         "pcie": "PCIe",

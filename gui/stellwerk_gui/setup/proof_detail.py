@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from stellwerk.model.finding import Check, Verdict
@@ -43,7 +43,7 @@ class CellDetail(QWidget):
         top.addWidget(self._tag)
         top.addStretch(1)
         words.addLayout(top)
-        self._why = label(self.tr("Choose a cell to see what was measured."), "muted", wrap=True, selectable=True)
+        self._why = label(self.tr("What was measured appears here, cell by cell."), "muted", wrap=True, selectable=True)
         words.addWidget(self._why)
         self._evidence = QPlainTextEdit()
         self._evidence.setProperty("kind", "code")
@@ -59,6 +59,16 @@ class CellDetail(QWidget):
         self.bars = Bars()
         row.addWidget(self.bars, 2)
         self._tag.hide()
+
+    def show_nothing(self) -> None:
+        """No cell is in hand."""
+        clear_layout(self._swatch_place)
+        for words in (self._title, self._what):
+            words.setText("")
+        for widget in (self._tag, self._evidence, self.bars):
+            widget.hide()
+        self._why.setText(self.tr("What was measured appears here, cell by cell."))
+        self._why.show()
 
     def show_cell(self, row: Row, column: Column, rows: list[Row], at: int, number: int, unit: str) -> None:
         """`at`: the column's place in the rows; `number`: the node's, for its colour."""
@@ -155,6 +165,8 @@ class Bars(QWidget):
         top = max(*values, mark or 0.0) * 1.04
         step = width / len(self._cells)
         bar = min(24.0, max(4.0, step - 4))
+        roomy = max(QFontMetricsF(p.font()).horizontalAdvance(name) for name, _ in self._cells) + 4 <= step
+        named: list[str] = []
         for i, (name, cell) in enumerate(self._cells):
             odd = cell.verdict in (Verdict.DEGRADED, Verdict.FAIL)
             x = i * step + (step - bar) / 2
@@ -165,7 +177,12 @@ class Bars(QWidget):
             weight = QFont.Weight.DemiBold if i == self._chosen else QFont.Weight.Normal
             p.setFont(theme.font(theme.SECOND_PT, weight))
             p.setPen(QColor(c.warn_text if odd else c.text if i == self._chosen else c.muted))
-            write(p, QRectF(i * step - 4, plot.bottom() + 3, step + 8, 16), CENTRE, name)
+            if roomy:
+                write(p, QRectF(i * step - 4, plot.bottom() + 3, step + 8, 16), CENTRE, name)
+            elif (number := name.partition(".")[0]) not in named:  # one number below all bars of a machine
+                named.append(number)
+                bars = sum(other.partition(".")[0] == number for other, _ in self._cells)
+                write(p, QRectF(i * step - 4, plot.bottom() + 3, bars * step + 8, 16), CENTRE, number)
         if mark is not None:
             y = plot.bottom() - mark / top * plot.height()
             p.setPen(QPen(QColor(c.muted), 1, Qt.PenStyle.DashLine))

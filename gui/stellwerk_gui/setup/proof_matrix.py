@@ -50,15 +50,15 @@ class ProofMatrix(QTableWidget):
         self.setTabKeyNavigation(False)
         self.setAccessibleName(self.tr("Results"))
         self.chosen: Callable[[Row, int], None] = lambda row, column: None
-        self.currentCellChanged.connect(lambda row, column, *_: self._choose(row, column))
+        self._hand: tuple[str, int | None, str] | None = None  # node, port, column of the cell that a person chose
+        self.currentCellChanged.connect(lambda row, column, *_: self._taken(row, column))
 
     def show_proof(self, proof: Verification, old: Verification | None, controller: Controller) -> None:
-        """Fill the cells; the cell in hand stays in hand, the worst one is chosen at first."""
+        """Fill the cells; a cell that a person chose stays in hand, until then it is the worst one."""
         self.columns = columns_of(proof)
         self.rows = sorted(
             rows_of(proof, self.columns, old, _ends(controller)), key=lambda r: (controller.number(r.node), r.port or 0)
         )
-        at = (self.currentRow(), self.currentColumn())
         self.blockSignals(True)
         self.setColumnCount(len(self.columns) + 1)
         self.setRowCount(len(self.rows))
@@ -80,15 +80,31 @@ class ProofMatrix(QTableWidget):
                 item.setToolTip(plain_tip("\n".join(f"{local(x.subject)}: {said(x)}" for x in cell.checks)))
                 self.setItem(r, c, item)
         self._widths()
+        self.setCurrentCell(*(self._place_in_hand() or self._worst()))
         self.blockSignals(False)
-        if at[0] >= 0 and at[1] >= 0:
-            self.setCurrentCell(*at)
-            self._choose(*at)
-        else:
-            self.choose_worst()
+        self._choose(self.currentRow(), self.currentColumn())
 
-    def choose_worst(self, node: str = "") -> None:
-        """Put the worst cell in hand, of all or of one node; the first one where all are fine."""
+    def show_nothing(self) -> None:
+        """Before the first check."""
+        self.rows, self.columns, self._hand = [], (), None
+        self.blockSignals(True)
+        self.setRowCount(0)
+        self.setColumnCount(0)
+        self.blockSignals(False)
+
+    def choose_worst(self, node: str) -> None:
+        """Put the worst cell of one node in hand."""
+        self.setCurrentCell(*self._worst(node))
+
+    def _place_in_hand(self) -> tuple[int, int] | None:
+        for r, row in enumerate(self.rows):
+            for c, column in enumerate(self.columns, 1):
+                if (row.node, row.port, column.key) == self._hand:
+                    return r, c
+        return None
+
+    def _worst(self, node: str = "") -> tuple[int, int]:
+        """The place of the worst cell; of the first measured one where all are fine."""
         for verdict in (Verdict.FAIL, Verdict.DEGRADED, Verdict.NOT_AVAILABLE, Verdict.PASS):
             for r, row in enumerate(self.rows):
                 if node and row.node != node:
@@ -96,8 +112,8 @@ class ProofMatrix(QTableWidget):
                 for c, cell in enumerate(row.cells, 1):
                     measured = verdict is not Verdict.PASS or self.columns[c - 1].main == "bandwidth"
                     if cell.verdict is verdict and measured:
-                        self.setCurrentCell(r, c)
-                        return
+                        return r, c
+        return -1, -1
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         theme.current().show_focus()
@@ -117,6 +133,12 @@ class ProofMatrix(QTableWidget):
         self.setColumnWidth(0, link)
         for c in range(1, count + 1):
             self.setColumnWidth(c, each)
+
+    def _taken(self, row: int, column: int) -> None:
+        """A person moved on to this cell."""
+        if 0 <= row < len(self.rows) and 1 <= column <= len(self.columns):
+            self._hand = (self.rows[row].node, self.rows[row].port, self.columns[column - 1].key)
+        self._choose(row, column)
 
     def _choose(self, row: int, column: int) -> None:
         if 0 <= row < len(self.rows) and 1 <= column <= len(self.columns):

@@ -109,7 +109,15 @@ class ProveStep(StepPage):
         for button in (self.html, self.json):
             button.setVisible(proof is not None and not running)
         self.stop.setVisible(running)
-        if proof is not None and self.isVisible():
+        if running and not self.controller.proof_began:
+            self.say(self.tr("Measuring"), self.tr("First the machines and their cables are read."))
+            self.sign.set_icon("refresh", "muted")
+            self._empty()
+        elif proof is None:
+            self.say(self.tr("Prove"), self.tr("Nothing has been measured yet."))
+            self.sign.set_icon("circle-minus", "muted")
+            self._empty()
+        elif self.isVisible():
             if not running:
                 self._fill_history()
             old = self.controller.old_proof(self.compare.currentData()) if self.compare.currentData() else None
@@ -118,6 +126,11 @@ class ProveStep(StepPage):
             self.say(*sentences(proof, running, self.controller.proof_total))
             self.sign.set_icon(*SIGN[proof.verdict] if not running else ("refresh", "muted"))
         self.changed.emit()
+
+    def _empty(self) -> None:
+        """What an earlier proof found does not stand below the words of this one."""
+        self.matrix.show_nothing()
+        self.detail.show_nothing()
 
     def _fit(self) -> None:
         """As high as its rows, so that a pair does not leave an empty table."""

@@ -70,7 +70,7 @@ class TrialPanel(QFrame):
         column.addWidget(self.load)
         column.addWidget(self.load_text)
         column.addWidget(frame("line"))
-        self.secrets = Note("plain", self.tr("To type at a question"), "")
+        self.secrets = Note("plain", self.tr("If you are asked to log in"), "")
         column.addWidget(self.secrets)
         column.addStretch(1)
         self.node.currentIndexChanged.connect(lambda: self._show_secrets())
@@ -129,4 +129,4 @@ class TrialPanel(QFrame):
             if node.name == self.node.currentText():
                 words = (f"{node.user}@{node.host}:{node.port}", f"{self.tr('password')} {node.password}")
                 text = "\n".join((*words, f"sudo {node.sudo_password}"))
-                self.secrets.show_text("plain", self.tr("To type at a question"), text)
+                self.secrets.show_text("plain", self.tr("If you are asked to log in"), text)

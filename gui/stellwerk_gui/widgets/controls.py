@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
@@ -25,6 +26,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from stellwerk.model.text import Text
 from stellwerk_gui import theme
 from stellwerk_gui.icons import icon, paint_icon, pixmap
 from stellwerk_gui.language import local
@@ -76,10 +78,20 @@ def plain_tip(text: str) -> str:
     return "<qt>" + html.escape(local(text)).replace("\n", "<br>") + "</qt>" if text else ""
 
 
+def _begins_with_a_name(text: str) -> bool:
+    """A machine's or a file's name is written as it is, also at the start of a sentence."""
+    if not isinstance(text, Text):
+        return False
+    first = re.match(r"\{(\w+)\}", text.template)
+    begins = text.args.get(first.group(1)) if first else None
+    # What `joined` puts together are texts of ours, no names.
+    return begins is not None and not isinstance(begins, Text) and not re.fullmatch(r"p\d+", first.group(1))
+
+
 def sentence(text: str) -> str:
     """Words of a check or a finding as a sentence of their own, in the window's language."""
     words = local(text)
-    shown = words[:1].upper() + words[1:]
+    shown = words if _begins_with_a_name(text) else words[:1].upper() + words[1:]
     return shown if not shown or shown.endswith((".", "!", "?")) else shown + "."
 
 

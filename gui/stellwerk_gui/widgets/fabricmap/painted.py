@@ -184,10 +184,13 @@ class Painted:
                 "off": ("circle-minus", self.c.muted),
             }[port.state]
             paint_icon(self.p, name, QRectF(box.left(), y + 1.5, 14, 14), colour)
-            words = translate("Port {n}").format(n=port.number)
-            left = 20 + self._text(QRectF(box.left() + 20, y, 60, 17), words, self.c.muted) + 10
+            head, words = translate("Port {n}").format(n=port.number), port.words
+            metrics = QFontMetricsF(theme.font(9))
+            if 30 + metrics.horizontalAdvance(head) + metrics.horizontalAdvance(words) > box.width() and port.short:
+                head, words = f"P{port.number}", port.short
+            left = 20 + self._text(QRectF(box.left() + 20, y, 60, 17), head, self.c.muted) + 10
             ink = {"ok": self.c.text, "bad": self.c.bad_text, "warn": self.c.warn_text, "off": self.c.muted}[port.state]
-            self._text(QRectF(box.left() + left, y, box.width() - left, 17), port.words, ink, may_shorten=True)
+            self._text(QRectF(box.left() + left, y, box.width() - left, 17), words, ink, may_shorten=True)
             y += 22
 
     def _live(self, box: QRectF, y: float) -> None:

@@ -28,6 +28,7 @@ class PortView:
     number: int
     halves: tuple[HalfView, ...] = ()
     words: str = ""  # "to spark-2 port 1", "no cable"
+    short: str = ""  # the same for a narrow card: "spark-2"
     state: str = "off"  # ok | warn | bad | off
 
 

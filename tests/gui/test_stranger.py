@@ -1,0 +1,95 @@
+"""What misled a person who used the window for the first time."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize
+
+from fixtures.wires import hear, sparks, switch
+from stellwerk.model.finding import Check, Verdict, Verification
+from stellwerk.model.sample import NetCounters, Sample
+from stellwerk.model.text import joined, say
+from stellwerk.setup.look import judge
+from stellwerk.telemetry import TelemetryStore
+from stellwerk_gui import shell
+from stellwerk_gui.app import Application
+from stellwerk_gui.widgets.controls import sentence
+
+
+def proof_of(*checks: Check) -> Verification:
+    return Verification("run", "c", "switch", "2026-01-01T00:00:00+00:00", 1.0, checks)
+
+
+FINE = Check("speed", "spark-1", "port 1 half A", Verdict.PASS, 200.0, port=1, half="A")
+SLOW = Check("bandwidth", "spark-2", "port 1 half A", Verdict.FAIL, 13.0, "Gb/s", 92.0, port=1, half="A")
+
+
+def test_the_window_fits_on_its_screen_with_its_title_bar(window: Application) -> None:
+    room = window.shell.screen().availableSize() - QSize(0, shell.FRAME_PX)
+    assert shell.USUAL.boundedTo(room).expandedTo(shell.SMALLEST) == window.shell.size()
+
+
+def test_a_proof_that_was_stopped_is_not_taken_for_one_that_passed(window: Application) -> None:
+    c = window.controller
+    c.proving, c.proof_began, c.proof = True, True, proof_of(FINE)  # half way, and nothing failed yet
+    c._proof_stopped()
+    assert c.proof is None
+    before = proof_of(SLOW)
+    c.proving, c.proof_began, c.proof = True, False, before  # stopped before its own first check
+    c._proof_stopped()
+    assert c.proof is before
+
+
+def test_until_the_first_check_nothing_of_an_earlier_proof_is_shown(window: Application) -> None:
+    c, step = window.controller, window.setup_page.views["prove"]
+    window.shell.open_page("setup")
+    window.setup_page.stack.setCurrentWidget(step)
+    c.proof = proof_of(FINE, SLOW)
+    c.proof_changed.emit()
+    assert step.matrix.rowCount() == 2
+    c.proving, c.proof_began = True, False
+    c.proof_changed.emit()
+    assert step.matrix.rowCount() == 0
+    assert "spark" not in step.detail.text()
+    c.proving = False
+    c.proof_changed.emit()
+    assert "spark-2" in step.detail.text(), "the worst cell is in hand again"
+
+
+def test_the_worst_cell_comes_to_hand_unless_a_person_chose_another(window: Application) -> None:
+    c, matrix = window.controller, window.setup_page.views["prove"].matrix
+    matrix.show_proof(proof_of(FINE), None, c)
+    matrix.show_proof(proof_of(FINE, SLOW), None, c)
+    assert matrix.currentRow() == 1
+    matrix.setCurrentCell(0, 1)
+    matrix.show_proof(proof_of(SLOW, FINE), None, c)
+    assert (matrix.rows[matrix.currentRow()].node, matrix.currentColumn()) == ("spark-1", 1)
+
+
+def test_after_a_change_is_applied_the_proof_of_before_is_gone(window: Application) -> None:
+    c = window.controller
+    c.proof = proof_of(FINE)
+    c.forget_proof()
+    assert c.proof is None
+
+
+def test_a_name_keeps_its_letters_at_the_start_of_a_sentence() -> None:
+    assert sentence(say("{member}: it has no iptables", member="spark-1")) == "spark-1: it has no iptables."
+    assert sentence(joined(("the address is wrong", say("{n} is not", n="x")), "; "))[0] == "T"
+    assert sentence("the file is right") == "The file is right."
+
+
+def test_what_strayed_from_the_plan_is_known_after_one_look() -> None:
+    members = sparks(3, switch(3), addresses={"enp1s0f1np1": "10.100.0.1/24"})
+    facts = {m.name: m.facts for m in members}
+    look = judge(facts, hear(3, switch(3)), {m.name: m.number for m in members}, None)
+    assert look.strayed and all(f.fix == "plan" for f in look.strayed)
+    assert not set(look.strayed) & set(look.findings)
+
+
+def test_the_store_tells_which_ports_have_a_signal() -> None:
+    store = TelemetryStore()
+    net = {name: NetCounters(0, 0, 0, 0, carrier=signal) for name, signal in (("a", True), ("b", False), ("c", None))}
+    store.configure("spark-1", {})
+    store.add("spark-1", Sample(1, 1_000_000_000, 0.0, "boot", net=net), 1.0)
+    assert store.carriers("spark-1") == {"a": True, "b": False}
+    assert store.carriers("spark-2") == {}
