@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from stellwerk.collectives.handshake import HANDSHAKE_S, TokenRefused, admit, introduce
+from stellwerk.collectives.admission import Admission
+from stellwerk.collectives.handshake import HANDSHAKE_S, TokenRefused, introduce
 
 RETRY_S = 0.1
 Dial = Callable[[str], str]
@@ -40,7 +41,7 @@ class Mesh:
         self._closing = False
         self._source = {peer: addresses.get(peer, address) for peer in range(ranks)}
         self.advertised: list[tuple[str, int]] = []
-        self._threads: list[threading.Thread] = []
+        self._doors: list[Admission] = []
         try:
             for peer in range(ranks):
                 own = self._source[peer]
@@ -51,34 +52,22 @@ class Mesh:
             self.close()
             raise
         for listener in self._listeners.values():
-            thread = threading.Thread(target=self._accept, args=(listener,), name="stellwerk-accept", daemon=True)
-            thread.start()
-            self._threads.append(thread)
+            self._doors.append(Admission(listener, token, self._came, lambda: None))
 
     def _listen(self, own: str) -> socket.socket:
         host = self._dial(own)
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, 0), family=family, backlog=128)
 
-    def _accept(self, listener: socket.socket) -> None:
-        with ThreadPoolExecutor(max_workers=8, thread_name_prefix="stellwerk-admit") as pool:
-            while not self._closing:
-                try:
-                    sock, _ = listener.accept()
-                except OSError:
-                    return  # closed
-                pool.submit(self._admit, sock)
-
-    def _admit(self, sock: socket.socket) -> None:
+    def _came(self, sock: socket.socket, hello: dict[str, Any]) -> None:
         try:
-            hello = admit(sock, self._token, time.monotonic() + HANDSHAKE_S)
             key = (str(hello["purpose"]), int(hello["rank"]))
             known = hello["group"] == self._group and self.rank < key[1] < self.ranks
-        except (TokenRefused, OSError, ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError):
             known, key = False, ("", -1)
         with self._news:
             if not known or key in self._arrived or self._closing:
-                sock.close()  # a stranger, or a rank of somebody else's group: the one that is missing gets named
+                sock.close()  # a rank of somebody else's group: the one that is missing gets named
                 return
             self._arrived[key] = sock
             self._news.notify_all()
@@ -147,12 +136,10 @@ class Mesh:
             for sock in self._arrived.values():
                 sock.close()
             self._arrived.clear()
+        for door in self._doors:
+            door.close()
         for listener in self._listeners.values():
-            with contextlib.suppress(OSError):
-                listener.shutdown(socket.SHUT_RDWR)  # wakes accept()
             listener.close()
-        for thread in self._threads:
-            thread.join()
 
 
 def close_all(sockets: Mapping[int, socket.socket]) -> None:

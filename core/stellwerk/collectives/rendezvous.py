@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import json
+import queue
 import secrets
 import socket
+import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
+from stellwerk.collectives.admission import Admission
 from stellwerk.collectives.errors import SetupFailed
 from stellwerk.collectives.handshake import (
-    HANDSHAKE_S,
     TokenRefused,
-    admit,
     introduce,
     local_token,
     receive_frame,
@@ -23,6 +25,7 @@ from stellwerk.collectives.handshake import (
 )
 
 RETRY_S = 0.05
+LAST_WORDS_S = 1.0
 
 
 class Rendezvous(Protocol):
@@ -58,7 +61,7 @@ class TcpRendezvous:
     ) -> None:
         self._rank, self._ranks, self._token = rank, ranks, token
         self._peers: dict[int, socket.socket] = {}
-        self._refused = 0
+        self._refused, self._guard = 0, threading.Lock()
         self.local_address = ""
         try:
             if rank == 0:
@@ -77,36 +80,36 @@ class TcpRendezvous:
         except OSError as error:
             raise SetupFailed(
                 f"rank 0 cannot listen on {address[0]}:{address[1]}: {error.strerror or error}. "
-                "Another program may use that port; choose another one on all ranks."
+                "Another program may use that port, or a second process was started as rank 0; "
+                "choose another port on all ranks."
             ) from error
         self.local_address = listener.getsockname()[0]
-        with listener:
-            while len(self._peers) < self._ranks - 1:
-                self._admit_one(listener, deadline)
-
-    def _admit_one(self, listener: socket.socket, deadline: float) -> None:
-        left = deadline - time.monotonic()
-        listener.settimeout(max(0.001, left))
+        arrivals: queue.SimpleQueue[tuple[socket.socket, dict[str, Any]]] = queue.SimpleQueue()
+        door = Admission(listener, self._token, lambda sock, hello: arrivals.put((sock, hello)), self._count_refused)
         try:
-            sock, _ = listener.accept()
-        except TimeoutError:
+            while len(self._peers) < self._ranks - 1:
+                self._seat_one(arrivals, deadline)
+        finally:
+            door.close()
+            while not arrivals.empty():
+                arrivals.get()[0].close()
+
+    def _count_refused(self) -> None:
+        with self._guard:
+            self._refused += 1
+
+    def _seat_one(self, arrivals: queue.SimpleQueue[tuple[socket.socket, dict[str, Any]]], deadline: float) -> None:
+        try:
+            sock, hello = arrivals.get(timeout=max(0.0, deadline - time.monotonic()))
+        except queue.Empty:
             missing = [r for r in range(1, self._ranks) if r not in self._peers]
             refused = f" ({self._refused} callers with a wrong token were refused)" if self._refused else ""
             self._fail_all(f"{_ranks_text(missing)} did not come in time{refused}")
-        try:
-            hello = admit(sock, self._token, min(deadline, time.monotonic() + HANDSHAKE_S))
-        except (TokenRefused, OSError, ValueError):
-            # A stranger must not be able to stop the ranks; who is missing in the end is named above.
-            self._refused += 1
-            sock.close()
-            return
         peer = hello.get("rank")
         if hello.get("ranks") != self._ranks:
-            sock.close()
-            self._fail_all(f"rank {peer} expects {hello.get('ranks')} ranks, rank 0 expects {self._ranks}")
+            self._fail_all(f"rank {peer} expects {hello.get('ranks')} ranks, rank 0 expects {self._ranks}", sock)
         if not isinstance(peer, int) or not 0 < peer < self._ranks or peer in self._peers:
-            sock.close()
-            self._fail_all(f"two processes say that they are rank {peer}")
+            self._fail_all(f"two processes say that they are rank {peer}", sock)
         else:
             self._peers[peer] = sock
 
@@ -164,13 +167,23 @@ class TcpRendezvous:
                 self._fail_all(f"rank {peer} was lost during the set-up: {error}")
         return ordered
 
-    def _fail_all(self, why: str) -> None:
-        deadline = time.monotonic() + 1.0
-        for sock in self._peers.values():
-            try:
+    def _fail_all(self, why: str, misfit: socket.socket | None = None) -> NoReturn:
+        """Tell everybody, also a caller that does not fit in, and give up."""
+        deadline = time.monotonic() + LAST_WORDS_S
+        everybody = [*self._peers.values(), *([misfit] if misfit else [])]
+        for sock in everybody:
+            with contextlib.suppress(OSError):  # it is going to notice that we are gone
                 send_frame(sock, {"failed": why}, deadline)
-            except OSError:
-                continue  # it is going to notice that we are gone
+                sock.shutdown(socket.SHUT_WR)
+        for sock in everybody:
+            # Who is cut off while it still speaks loses what it has not read yet: the reason.
+            with contextlib.suppress(OSError):
+                while (left := deadline - time.monotonic()) > 0:
+                    sock.settimeout(left)
+                    if not sock.recv(1 << 16):
+                        break
+        if misfit:
+            misfit.close()
         raise SetupFailed(why)
 
     def close(self) -> None:
