@@ -126,6 +126,7 @@ class Application(QObject):
         self.search.changed.connect(self._show_found)
         self.shell.opened.connect(lambda _: self._search_or_not())
         self.shell.more_commands = self._commands
+        self.shell.way = self._way
         self.start.opened = self.open_cluster
         self.start.forgotten = self._forget_cluster
         if self.settings.problem:
@@ -146,6 +147,7 @@ class Application(QObject):
         self.setup_page.mesh_wanted.connect(self.asking.open_mesh)
         self.setup_page.undo_wanted.connect(self.asking.undo)
         self.cluster_page.test_wanted.connect(self._show_test)
+        self.cluster_page.step_wanted.connect(self._open_step)
         self.changes.undone.connect(lambda _: self.setup_page.open_step("look"))
         self.trial.problem.connect(self.shell.show_error)
         self.trial.started.connect(self._trial_started)
@@ -178,6 +180,10 @@ class Application(QObject):
             self.setup_page.open_step("find")
 
         self.controller.open_cluster(folder, opened)
+
+    def _way(self, key: str) -> str:
+        """Without a cluster there is nothing to set up yet: the three doors come first."""
+        return "start" if key == "setup" and self.controller.session is None else key
 
     def _search_or_not(self) -> None:
         """Listen on the network only while a page shows what is found."""
@@ -309,6 +315,10 @@ class Application(QObject):
         self.shell.open_page("setup")
         self.setup_page.open_step("prove")
         self.controller.prove()
+
+    def _open_step(self, key: str) -> None:
+        self.shell.open_page("setup")
+        self.setup_page.open_step(key)
 
     def _show_test(self, name: str) -> None:
         """The proof's worst cell of one machine."""

@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from stellwerk.model.errors import Busy, StellwerkError
-from stellwerk.model.finding import Check, Severity, Verdict, Verification
+from stellwerk.model.finding import Check, Finding, Severity, Verdict, Verification
 from stellwerk.model.plan import Plan
 from stellwerk.model.redact import redact
 from stellwerk.setup.files import write_atomic
@@ -323,8 +323,7 @@ class Controller(ClusterController):
         for check in reversed(self.bad_checks()):
             state = "bad" if check.verdict is Verdict.FAIL else "degraded"
             notes[check.node] = (state, short_words(check))
-        set_up = self.cluster is not None and self.cluster.topology is not None and not self.applying
-        for strayed in reversed(self.look.strayed) if self.look is not None and set_up else ():
+        for strayed in reversed(self._strayed()):
             if strayed.node is not None:
                 notes[strayed.node] = ("bad" if strayed.severity is Severity.BAD else "degraded", local(strayed.title))
         for finding in self.look.cable_findings if self.look is not None else ():
@@ -333,6 +332,20 @@ class Controller(ClusterController):
                 for ref in finding.ports[:1]:
                     notes[ref.node] = (state, local(finding.title))
         return notes
+
+    def remedy(self, name: str) -> tuple[tuple[str, ...], str]:
+        """What to do about a note that a look made, and the step of the wizard that does it; nothing for a proof's."""
+        if self.look is None:
+            return (), ""
+        for finding in self.look.cable_findings:
+            if finding.severity is not Severity.INFO and finding.ports[:1] and finding.ports[0].node == name:
+                return finding.steps, "look"
+        return (), "plan" if any(f.node == name for f in self._strayed()) else ""
+
+    def _strayed(self) -> tuple[Finding, ...]:
+        """What is no longer as it was set up; a cluster that never was has nothing to stray from."""
+        set_up = self.cluster is not None and self.cluster.topology is not None and not self.applying
+        return self.look.strayed if self.look is not None and set_up else ()
 
     def bad_halves(self) -> dict[tuple[str, str], str]:
         """(node, netdev) -> warn | bad, from the proof."""

@@ -177,12 +177,13 @@ class Shell(QMainWindow):
         if settings.value.window:
             self.restoreGeometry(QByteArray(base64.b64decode(settings.value.window)))
         self.rail = Rail(entries)
-        self.rail.chosen.connect(self.open_page)
+        self.rail.chosen.connect(self.go)
         self.stack = QStackedWidget()
         self.status = StatusLine(self.open_palette)
         self.pages: dict[str, Page] = {}
         self._entries = entries
         self._front = ""
+        self.way: Callable[[str], str] = lambda key: key  # the page that a person is led to who asks for another one
         self.more_commands: Callable[[], list[Command]] = lambda: []  # what belongs to no page
         self.error_box = ErrorBox(self)
         self._build()
@@ -209,7 +210,7 @@ class Shell(QMainWindow):
         QShortcut(QKeySequence("Ctrl+K"), self, self.open_palette)
         tops = [e for e in self._entries if not e.bottom]
         for number, entry in enumerate(tops, 1):
-            QShortcut(QKeySequence(f"Ctrl+{number}"), self, partial(self.open_page, entry.key))
+            QShortcut(QKeySequence(f"Ctrl+{number}"), self, partial(self.go, entry.key))
 
     def event(self, event: QEvent) -> bool:
         """Every key comes through here before anything else; the first Tab or arrow shows the focus."""
@@ -234,6 +235,10 @@ class Shell(QMainWindow):
     def front(self) -> str:
         return self._front
 
+    def go(self, key: str) -> None:
+        """A person asks for a page."""
+        self.open_page(self.way(key))
+
     def open_page(self, key: str) -> None:
         """Bring a page to the front; one that is not available stays where it is."""
         item = self.rail.items.get(key)
@@ -255,7 +260,7 @@ class Shell(QMainWindow):
 
     def open_palette(self) -> None:
         commands = [
-            Command(self.tr("Go to {page}").format(page=entry.title), partial(self.open_page, entry.key))
+            Command(self.tr("Go to {page}").format(page=entry.title), partial(self.go, entry.key))
             for entry in self._entries
             if self.rail.items[entry.key].isEnabled()
         ]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QSize, Qt
 
+from fixtures.person import click, press
 from fixtures.wires import hear, sparks, switch
 from stellwerk.model.finding import Check, Verdict, Verification
 from stellwerk.model.sample import NetCounters, Sample
@@ -26,6 +27,15 @@ SLOW = Check("bandwidth", "spark-2", "port 1 half A", Verdict.FAIL, 13.0, "Gb/s"
 def test_the_window_fits_on_its_screen_with_its_title_bar(window: Application) -> None:
     room = window.shell.screen().availableSize() - QSize(0, shell.FRAME_PX)
     assert shell.USUAL.boundedTo(room).expandedTo(shell.SMALLEST) == window.shell.size()
+
+
+def test_who_wants_to_set_up_without_a_cluster_is_led_to_the_doors(window: Application) -> None:
+    window.shell.go("settings")
+    click(window.shell.rail.items["setup"])
+    assert window.shell.front == "start"
+    window.shell.go("settings")
+    press(window.shell, Qt.Key.Key_2, Qt.KeyboardModifier.ControlModifier)
+    assert window.shell.front == "start"
 
 
 def test_a_proof_that_was_stopped_is_not_taken_for_one_that_passed(window: Application) -> None:

@@ -44,6 +44,7 @@ class ClusterPage(Page):
     open_logs = Signal(str)
     unpair = Signal(str)
     test_wanted = Signal(str)
+    step_wanted = Signal(str)
 
     def __init__(self, controller: Controller) -> None:
         super().__init__("")
@@ -96,6 +97,7 @@ class ClusterPage(Page):
         self.panel.logs.connect(self.open_logs)
         self.panel.unpair.connect(self.unpair)
         self.panel.test_wanted.connect(self.test_wanted)
+        self.panel.step_wanted.connect(self.step_wanted)
         self.panel.setFixedWidth(theme.current().px(360))
         self.cable_panel = CablePanel(self.controller)
         self.cable_panel.closed.connect(self.close_panel)

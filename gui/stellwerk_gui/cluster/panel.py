@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
@@ -39,6 +40,7 @@ class NodePanel(QFrame):
     logs = Signal(str)
     unpair = Signal(str)
     test_wanted = Signal(str)  # show what was measured of this node
+    step_wanted = Signal(str)  # open the step of the wizard that puts it right
 
     def __init__(self, controller: Controller) -> None:
         super().__init__()
@@ -114,9 +116,14 @@ class NodePanel(QFrame):
         note = self.controller.node_notes().get(self.name)
         self._show_tag(node.state, note[0] if note is not None and node.ready else "")
         if note is not None:
-            more = next((c for c in self.controller.bad_checks() if c.node == self.name), None)
-            why = " ".join(sentence(p) for p in ((more.why, more.remedy) if more is not None else ()) if p)
+            what_to_do, step = self.controller.remedy(self.name)
+            checks = [c for c in self.controller.bad_checks() if c.node == self.name and not step]
+            more = checks[0] if checks else None
+            why = " ".join(sentence(p) for p in ((more.why, more.remedy) if more is not None else what_to_do) if p)
             actions = []
+            if step:
+                word = self.tr("Look at the cables") if step == "look" else self.tr("Plan the repair")
+                actions.append(Button(word, "link", on_click=partial(self.step_wanted.emit, step)))
             if more is not None:
                 show = Button(self.tr("Show the test"), "link", on_click=lambda: self.test_wanted.emit(self.name))
                 actions.append(show)

@@ -1334,6 +1334,10 @@
    <translation>Protokoll</translation>
   </message>
   <message>
+   <source>Look at the cables</source>
+   <translation>Kabel ansehen</translation>
+  </message>
+  <message>
    <source>Machine</source>
    <translation>Maschine</translation>
   </message>
@@ -1352,6 +1356,10 @@
   <message>
    <source>No cable</source>
    <translation>Kein Kabel</translation>
+  </message>
+  <message>
+   <source>Plan the repair</source>
+   <translation>Reparatur planen</translation>
   </message>
   <message>
    <source>Port {n}</source>
