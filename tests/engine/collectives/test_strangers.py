@@ -35,7 +35,7 @@ def strangers() -> Iterator[Callable[[Any], list[socket.socket]]]:
 
 
 def heard(sock: socket.socket) -> int:
-    """Bytes until the end of the connection: the challenge."""
+    """Bytes until the end of the connection: no more than the challenge."""
     sock.settimeout(10.0)
     return sum(len(part) for part in iter(lambda: sock.recv(1 << 10), b""))
 
@@ -65,7 +65,7 @@ def test_silent_strangers_keep_no_rank_from_the_rendezvous(strangers: Any) -> No
     listener = socket.create_server(("127.0.0.1", 0), backlog=128)
     idle = strangers(listener.getsockname())
     assert meet([(0, 3), (1, 3), (2, 3)], listener) == [[0, 10, 20]] * 3
-    assert all(heard(sock) == 32 for sock in idle)
+    assert all(heard(sock) in (0, 32) for sock in idle)  # dropped before its challenge went out, or after
 
 
 def test_silent_strangers_keep_no_pair_of_ranks_apart(strangers: Any) -> None:
@@ -80,7 +80,7 @@ def test_silent_strangers_keep_no_pair_of_ranks_apart(strangers: Any) -> None:
             close_all(sockets)
     for mesh in meshes:
         mesh.close()
-    assert all(heard(sock) == 32 for sock in idle)
+    assert all(heard(sock) in (0, 32) for sock in idle)  # dropped before its challenge went out, or after
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("stellwerk-a")]
 
 
