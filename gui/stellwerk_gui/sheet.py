@@ -39,7 +39,7 @@ QSlider:focus {{ border: 2px solid {t.accent}; }}
 
 def _base(t: Tokens, px, pt) -> str:  # type: ignore[no-untyped-def]
     return f"""
-QWidget {{ color: {t.text}; font-family: Inter; font-size: {pt(10.5)}; }}
+QWidget {{ color: {t.text}; font-family: Inter; font-size: {pt(10.5)}; outline: 0; }}
 QMessageBox QLabel#qt_msgbox_label {{ font-weight: 600; min-width: {px(340)}; }}
 QMessageBox QLabel#qt_msgbox_informativelabel {{ color: {t.muted}; min-width: {px(340)}; }}
 QMainWindow, QDialog, QWidget#page, QStackedWidget {{ background: {t.canvas}; }}

@@ -218,6 +218,11 @@ class Shell(QMainWindow):
             theme.current().show_focus()
         return super().event(event)
 
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """A text field keeps its keys to itself; that the focus leaves it is told here."""
+        theme.current().show_focus()
+        return super().focusNextPrevChild(forward)
+
     def add_side_panel(self, panel: QWidget) -> None:
         """A panel beside all pages (the virtual cluster's); hidden until it is asked for."""
         panel.hide()

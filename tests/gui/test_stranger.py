@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
+from PySide6.QtTest import QTest
 
 from fixtures.person import click, press
 from fixtures.wires import hear, sparks, switch
@@ -11,7 +12,7 @@ from stellwerk.model.sample import NetCounters, Sample
 from stellwerk.model.text import joined, say
 from stellwerk.setup.look import judge
 from stellwerk.telemetry import TelemetryStore
-from stellwerk_gui import shell
+from stellwerk_gui import shell, theme
 from stellwerk_gui.app import Application
 from stellwerk_gui.widgets.controls import sentence
 
@@ -36,6 +37,15 @@ def test_who_wants_to_set_up_without_a_cluster_is_led_to_the_doors(window: Appli
     window.shell.go("settings")
     press(window.shell, Qt.Key.Key_2, Qt.KeyboardModifier.ControlModifier)
     assert window.shell.front == "start"
+
+
+def test_tab_out_of_a_text_field_shows_where_the_focus_is(window: Application) -> None:
+    window.shell.open_page("setup")
+    field = window.setup_page.find_step.field
+    field.setFocus()
+    theme.current().keys_used = False
+    QTest.keyClick(field, Qt.Key.Key_Tab)
+    assert theme.current().keys_used and not field.hasFocus()
 
 
 def test_a_proof_that_was_stopped_is_not_taken_for_one_that_passed(window: Application) -> None:

@@ -268,7 +268,8 @@ class SetupPage(Page):
         self.refresh()
 
     def commands(self) -> list[Command]:
-        return [
+        ways = [Command(b.text(), b.click) for b in (self.next, self.back) if b.isEnabled()]
+        return ways + [
             Command(self.tr("Set up: {step}").format(step=_title(self, k)), partial(self.open_step, k))
             for k in wizard.KEYS[: wizard.KEYS.index(self.step)]
         ]
