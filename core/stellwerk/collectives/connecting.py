@@ -67,7 +67,7 @@ class Options:
     setup_timeout_s: float = 60.0
     address: str = ""
     addresses: Mapping[int, str] = field(default_factory=dict)
-    topology: Topology | None = None
+    topology: Topology | str | None = None
     link: Link = field(default_factory=Link)
     tuning: Path | None = None
     self_test: bool = True
@@ -78,6 +78,8 @@ class Options:
     def __post_init__(self) -> None:
         if self.transport not in REQUESTS:
             raise ValueError(f"unknown transport {self.transport!r}; known are: {', '.join(REQUESTS)}")
+        if self.topology is not None and self.topology not in set(Topology):
+            raise ValueError(f"unknown topology {self.topology!r}; known are: {', '.join(Topology)}")
         if self.timeout_s <= 0 or self.setup_timeout_s <= 0:
             raise ValueError("time-outs must be positive")
 
@@ -245,7 +247,7 @@ class Connector:
     def topology(self) -> Topology:
         """What the ranks were told, else one machine or a mesh."""
         if self.options.topology is not None:
-            return self.options.topology
+            return Topology(self.options.topology)  # also a word: the choice of an algorithm asks for the member
         return Topology.HOST if self._one_host and self.options.link.real else Topology.MESH
 
     def _window(self, transport: Transport) -> int:

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from stellwerk.collectives.algorithms import algorithms_for
 from stellwerk.collectives.kinds import Algorithm, Operation, Topology, Transport
 
 UNBOUNDED = 1 << 62
@@ -125,8 +126,13 @@ def from_json(data: object) -> dict[Operation, Rules]:
                 Rule(UNBOUNDED if limit is None else int(limit), Algorithm[word.upper()]) for limit, word in row
             )
             operation = Operation[name.upper()]
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise ValueError(f"the dispatch row {name!r} cannot be read: {row!r}") from error
+        able = algorithms_for(operation)
+        for rule in read:
+            if rule.algorithm not in able:
+                known = ", ".join(algorithm.name.lower() for algorithm in able)
+                raise ValueError(f"{name} has no algorithm {rule.algorithm.name.lower()}; it has: {known}")
         sizes = [rule.bytes_max for rule in read]
         if not sizes or sizes != sorted(set(sizes)) or sizes[-1] != UNBOUNDED:
             raise ValueError(f"the limits of the dispatch row {name!r} must grow and end with null")
@@ -153,14 +159,17 @@ def load(transport: Transport, topology: Topology, ranks: int, path: Path | None
         stored = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return Dispatch(table, "shipped")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"the tuning file {path} cannot be read: {error}. Remove it, or measure again.") from error
     if not isinstance(stored, dict) or stored.get("format") != FORMAT or not isinstance(stored.get("tables"), dict):
         raise ValueError(f"the tuning file {path} is of another version. Remove it, or measure again.")
     row = stored["tables"].get(key_of(transport, topology, ranks))
     if row is None:
         return Dispatch(table, "shipped")
-    return Dispatch({**table, **from_json(row)}, str(path))
+    try:
+        return Dispatch({**table, **from_json(row)}, str(path))
+    except ValueError as error:
+        raise ValueError(f"the tuning file {path} cannot be used: {error}. Remove it, or measure again.") from error
 
 
 def store(
@@ -173,7 +182,7 @@ def store(
         stored = json.loads(path.read_text(encoding="utf-8"))
         if isinstance(stored, dict) and stored.get("format") == FORMAT and isinstance(stored.get("tables"), dict):
             tables = stored["tables"]
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         tables = {}  # a broken file is replaced by a good one
     tables[key_of(transport, topology, ranks)] = to_json(table)
     path.parent.mkdir(parents=True, exist_ok=True)

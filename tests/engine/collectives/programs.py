@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from stellwerk.collectives import Aborted, Communicator
+from stellwerk.collectives import Aborted, Algorithm, Communicator, Operation
 
 
 def vector(rank: int, count: int, seed: int = 0) -> np.ndarray[Any, np.dtype[np.float32]]:
@@ -39,6 +39,10 @@ def tested_calls(comm: Communicator) -> list[tuple[int, int, int]]:
     from engine.collectives import saboteurs
 
     return saboteurs.NOTED
+
+
+def chosen(comm: Communicator, operation: Operation, nbytes: int) -> Algorithm:
+    return comm.dispatch.choose(operation, nbytes)
 
 
 def sums(comm: Communicator, counts: list[int], algorithms: list[str | None]) -> list[str]:

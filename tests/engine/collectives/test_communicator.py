@@ -90,6 +90,15 @@ def test_a_rank_that_leaves_early_takes_nothing_with_it(transport: str) -> None:
     assert run(3, programs.leaves_early, transport=transport, self_test=False) == ["fine"] * 3
 
 
+def test_a_topology_may_be_given_as_a_word_and_an_unknown_one_is_refused() -> None:
+    from stellwerk.collectives import Algorithm, Operation, Options
+
+    for chosen in run(4, programs.chosen, Operation.ALL_REDUCE, 1024, topology="ring", self_test=False):
+        assert chosen is Algorithm.RELAY
+    with pytest.raises(ValueError, match="unknown topology 'banana'; known are: host, mesh, ring"):
+        Options(topology="banana")
+
+
 def test_one_rank_without_the_library_turns_it_off_everywhere() -> None:
     for found in run(3, programs.report, prepare=saboteurs.no_library_on_rank_1):
         assert found["transport"] == "python"

@@ -69,6 +69,8 @@ def test_the_first_rule_that_is_large_enough_is_taken(limits: list[int], nbytes:
         ({"all_reduce": [[10, "direct"], [5, "ring"], [None, "ring"]]}, "must grow"),
         ({"all_reduce": [[None, "sideways"]]}, "cannot be read"),
         ({"dance": [[None, "direct"]]}, "cannot be read"),
+        ({"all_reduce": [[float("inf"), "direct"], [None, "ring"]]}, "cannot be read"),
+        ({"all_to_all": [[None, "ring"]]}, "all_to_all has no algorithm ring; it has: direct"),
         ([1], "must be an object"),
     ],
 )
@@ -81,6 +83,12 @@ def test_a_broken_tuning_file_is_named_and_can_be_overwritten(tmp_path: Path) ->
     path = tmp_path / "tuning.json"
     path.write_text("{", encoding="utf-8")
     with pytest.raises(ValueError, match=r"tuning\.json cannot be read"):
+        dispatch.load(Transport.TCP, Topology.HOST, 2, path)
+    path.write_text("[" * 100_000, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"tuning\.json cannot be read"):
+        dispatch.load(Transport.TCP, Topology.HOST, 2, path)
+    path.write_text('{"format": 1, "tables": {"tcp/host/2": {"gather": [[null, "ring"]]}}}', encoding="utf-8")
+    with pytest.raises(ValueError, match=r"tuning\.json cannot be used: gather has no algorithm ring"):
         dispatch.load(Transport.TCP, Topology.HOST, 2, path)
     path.write_text('{"format": 99}', encoding="utf-8")
     with pytest.raises(ValueError, match="another version"):
