@@ -48,6 +48,20 @@ def test_tab_out_of_a_text_field_shows_where_the_focus_is(window: Application) -
     assert theme.current().keys_used and not field.hasFocus()
 
 
+def test_a_next_that_shuts_keeps_the_focus_for_when_it_opens(window: Application) -> None:
+    window.shell.open_page("setup")
+    page = window.setup_page
+    page.find_step.field.setPlainText("spark-1")
+    page.refresh()
+    page.next.setFocus()
+    page.find_step.field.setPlainText("")
+    page.refresh()
+    assert not page.next.isEnabled() and not any(i.hasFocus() for i in window.shell.rail.items.values())
+    page.find_step.field.setPlainText("spark-1")
+    page.refresh()
+    assert page.next.hasFocus()
+
+
 def test_a_proof_that_was_stopped_is_not_taken_for_one_that_passed(window: Application) -> None:
     c = window.controller
     c.proving, c.proof_began, c.proof = True, True, proof_of(FINE)  # half way, and nothing failed yet

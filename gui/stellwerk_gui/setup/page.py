@@ -215,7 +215,7 @@ class SetupPage(Page):
         if self.step == "find" and self.find_step.field.toPlainText().strip():
             shut = ""
         self.why.setText(local(shut))
-        self.next.setEnabled(not shut and not self.controller.applying)
+        self._open_next(not shut and not self.controller.applying)
         self.next.setText(self.views[self.step].next_label())
         self.next.setAccessibleName(self.next.text())
         self.back.setEnabled(wizard.back_page(state) is not None and not self.controller.applying)
@@ -233,6 +233,14 @@ class SetupPage(Page):
         self.close_button.setVisible(not proving)
         self.prove_button.setVisible(proving and not self.controller.proving)
         self.undo_button.setVisible(plan is not None)
+
+    def _open_next(self, open_now: bool) -> None:
+        """A shut *Next* would hand the focus on to the rail: who goes through with the keyboard gets it back."""
+        if self.next.hasFocus() and not open_now:
+            self.stack.setFocus()
+        self.next.setEnabled(open_now)
+        if open_now and self.stack.hasFocus():
+            self.next.setFocus()
 
     def _say(self) -> None:
         """Which cluster, how many machines, how they are cabled."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ROW_PX, HEAD_PX = 28, 31
 NODE_ROLE = int(Qt.ItemDataRole.UserRole)
 SUMMARY_ROLE, NUMBER_ROLE, ADOPTED_ROLE, CHANGED_ROLE, OLD_ROLE = (NODE_ROLE + i for i in range(1, 6))
-WIDTHS = (24, 46, 46, 118, 90, 126, 126, 96)
+WIDTHS = (24, 46, 56, 118, 88, 126, 122, 92)
 PORT, HALF, INTERFACE, TO, NOW, THEN, MTU = range(1, 8)
 AnyIndex = QModelIndex | QPersistentModelIndex
 
