@@ -337,7 +337,7 @@ class Communicator:
         while True:
             self._check_open()
             for peer, lane in self._lanes.items():
-                if lane.readable():
+                if lane.offers(tag):
                     lane.recv(buffer_of(array, writable=True), tag, False)
                     return peer
             if time.monotonic() >= deadline:

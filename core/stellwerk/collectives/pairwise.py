@@ -8,10 +8,11 @@ import socket
 import struct
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from stellwerk.collectives.buffers import Buffer, view_of
 from stellwerk.collectives.control import Control
-from stellwerk.collectives.errors import CallMismatch, CollectiveError, PeerLost
+from stellwerk.collectives.errors import Aborted, CallMismatch, CollectiveError, PeerLost
 from stellwerk.collectives.work import Sequencer, Work
 
 MAGIC = 0x53545032
@@ -32,11 +33,13 @@ class Lane:
 
     def send(self, data: Buffer, tag: int, queued: bool) -> Work | None:
         """Send; returns when the memory may be reused, or a Work if `queued`."""
-        return self._start(self._out, lambda: self._send(data, tag), queued)
+        _check_tag(tag)
+        return self._start(self._out, lambda: self._whole(lambda: self._send(data, tag)), queued)
 
     def recv(self, data: Buffer, tag: int, queued: bool) -> Work | None:
         """Receive a message of exactly this size and type with this tag."""
-        return self._start(self._in, lambda: self._recv(data, tag), queued)
+        _check_tag(tag)
+        return self._start(self._in, lambda: self._whole(lambda: self._recv(data, tag)), queued)
 
     @staticmethod
     def _start(sequencer: Sequencer, task: Callable[[], None], queued: bool) -> Work | None:
@@ -45,9 +48,40 @@ class Lane:
         sequencer.run(task)
         return None
 
-    def readable(self) -> bool:
-        """True if a message has come, or the connection has ended."""
-        return bool(self._stash) or bool(select.select([self._sock], [], [], 0)[0])
+    def offers(self, tag: int) -> bool:
+        """True if `recv` of this tag would not wait for a message to begin. Messages with other tags are put aside.
+
+        While another recv is under way on this lane, nothing is offered.
+        """
+        if not self._in.enter():
+            return False
+        try:
+            while not any(known == tag for known, _, _ in self._stash):
+                try:
+                    head = self._sock.recv(HEADER.size, socket.MSG_PEEK)
+                except (BlockingIOError, InterruptedError):
+                    return False
+                except OSError:
+                    return True  # recv is going to say what has happened
+                if len(head) < HEADER.size:
+                    return False  # not all of it yet, or the peer has left: then others may still send
+                magic, known, size, dtype = HEADER.unpack(head)
+                if magic != MAGIC or known == tag:
+                    return True
+                self._whole(partial(self._put_aside, known, size, dtype, tag, skip=HEADER.size))
+            return True
+        finally:
+            self._in.leave()
+
+    def _whole(self, task: Callable[[], None]) -> None:
+        """All of a message, or the end: after half of one the peer would take what follows for the rest."""
+        try:
+            task()
+        except CollectiveError:
+            raise
+        except BaseException:
+            self._over(Aborted("a send or recv was interrupted"))
+            raise
 
     def _send(self, data: Buffer, tag: int) -> None:
         head = memoryview(HEADER.pack(MAGIC, tag, data.nbytes, int(data.dtype)))
@@ -71,12 +105,16 @@ class Lane:
                 self._check(size, dtype, data)
                 self._move(view_of(data.address, size), self._sock.recv_into, select.POLLIN, "stopped in a message")
                 return
-            if size + sum(len(body) for _, _, body in self._stash) > STASH_BYTES_MAX:
-                why = f"rank {self._peer} sends tag {known} while rank {self._rank} waits for tag {tag}"
-                raise self._over(CallMismatch(self._rank, why))
-            stray = bytearray(size)
-            self._move(memoryview(stray), self._sock.recv_into, select.POLLIN, "stopped in a message")
-            self._stash.append((known, dtype, stray))
+            self._put_aside(known, size, dtype, tag)
+
+    def _put_aside(self, known: int, size: int, dtype: int, wanted: int, skip: int = 0) -> None:
+        """Keep a message that came before the one with the wanted tag. `skip` bytes of header were only looked at."""
+        if size + sum(len(body) for _, _, body in self._stash) > STASH_BYTES_MAX:
+            why = f"rank {self._peer} sends tag {known} while rank {self._rank} waits for tag {wanted}"
+            raise self._over(CallMismatch(self._rank, why))
+        stray = bytearray(skip + size)
+        self._move(memoryview(stray), self._sock.recv_into, select.POLLIN, "stopped in a message")
+        self._stash.append((known, dtype, stray[skip:]))
 
     def _check(self, size: int, dtype: int, data: Buffer) -> None:
         if size != data.nbytes or dtype != int(data.dtype):
@@ -124,6 +162,11 @@ class Lane:
         self._out.close()
         self._in.close()
         self._sock.close()
+
+
+def _check_tag(tag: int) -> None:
+    if not -(1 << 31) <= tag < 1 << 31:
+        raise ValueError(f"the tag {tag} does not fit into 32 bits")
 
 
 def open_lanes(rank: int, sockets: Mapping[int, socket.socket], control: Control, timeout_s: float) -> dict[int, Lane]:

@@ -190,6 +190,23 @@ def pairs(comm: Communicator) -> str:
     return "fine"
 
 
+def any_source(comm: Communicator) -> str:
+    """Messages with another tag keep nobody from the one that is waited for."""
+    box = np.zeros(2, np.int64)
+    if comm.rank == 1:
+        comm.send(np.array([1, 5]), 0, tag=5)
+        comm.send(np.array([1, 7]), 0, tag=7)
+    comm.barrier()
+    if comm.rank == 2:
+        comm.send(np.array([2, 6]), 0, tag=6)
+    if comm.rank == 0:
+        for tag, source in ((6, 2), (7, 1), (5, 1)):
+            assert comm.recv_any(box, tag=tag) == source
+            assert box.tolist() == [source, tag]
+    comm.barrier()
+    return "fine"
+
+
 def step_times(comm: Communicator, count: int, rounds: int) -> dict[str, float]:
     """Least seconds of each algorithm, interleaved: other load on the machine can only add to the steps."""
     names = ["direct", "two_shot", "recursive_doubling", "ring"]
@@ -321,6 +338,29 @@ def interrupted(comm: Communicator) -> str:
     while comm.health().state != "failed":
         time.sleep(0.005)
     return comm.health().error or ""
+
+
+def interrupted_send(comm: Communicator) -> str:
+    """After half of a message nothing may follow that the other side would take for the rest of it."""
+    data = np.zeros(4_000_000, np.int64)
+    if comm.rank == 0:
+        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        try:
+            comm.send(data, 1)
+        except KeyboardInterrupt:
+            pass
+        try:
+            comm.send(data + 7, 1)
+        except Aborted as error:
+            return str(error)
+        return "no error"
+    while comm.health().state != "failed":
+        time.sleep(0.005)
+    try:
+        comm.recv(data, 0)
+    except Aborted as error:
+        return str(error)
+    return f"received {set(data.tolist())}"
 
 
 def leaves_early(comm: Communicator) -> str:

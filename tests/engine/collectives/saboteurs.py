@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,15 @@ def another_table_on_rank_1(rank: int, options: dict[str, Any]) -> dict[str, Any
 
 def other_token(rank: int, options: dict[str, Any]) -> dict[str, Any]:
     return {**options, "token": "wrong"} if rank == 1 else options
+
+
+HELD: list[Any] = []
+
+
+def a_thousand_open_files(rank: int, options: dict[str, Any]) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 2048)), hard))
+    HELD.extend(os.open("/dev/null", os.O_RDONLY) for _ in range(1100))
 
 
 def missing(rank: int, options: dict[str, Any]) -> None:

@@ -63,6 +63,12 @@ def test_asynchronous_calls_keep_their_order(transport: str) -> None:
     assert results == [[3.0 * i + 3 for i in range(20)] + [3.0]] * 3
 
 
+@pytest.mark.parametrize("transport", ["shm", "tcp"])
+def test_any_source_takes_the_tag_that_is_asked_for_with_a_thousand_open_files(transport: str) -> None:
+    results = run(3, programs.any_source, transport=transport, prepare=saboteurs.a_thousand_open_files, timeout_s=5.0)
+    assert results == ["fine"] * 3
+
+
 def test_subgroups_work_beside_the_whole() -> None:
     results = run(4, programs.subgroups, transport="tcp", self_test=False)
     assert results == [[6.0, 2.0] * 5, [6.0, 4.0] * 5, [6.0, 2.0] * 5, [6.0, 4.0] * 5]

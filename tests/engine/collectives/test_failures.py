@@ -121,3 +121,10 @@ def test_ctrl_c_works_in_a_blocked_call(transport: str) -> None:
         outcomes = running.collect(seconds=15)
     assert outcomes[0].value == "interrupted", outcomes
     assert "interrupted" in outcomes[1].value
+
+
+def test_an_interrupted_send_ends_the_communicator_instead_of_mixing_messages() -> None:
+    with Ranks(2, programs.interrupted_send, self_test=False) as running:
+        outcomes = running.collect(seconds=15)
+    assert "send or recv was interrupted" in outcomes[0].value, outcomes
+    assert "send or recv was interrupted" in outcomes[1].value, outcomes
