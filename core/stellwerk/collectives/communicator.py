@@ -10,6 +10,7 @@ are executed in the order in which they are made; all ranks must make the same c
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import weakref
@@ -68,6 +69,7 @@ class Communicator:
         self._control.watch_fatal(lambda _: engine.abort())
         # A process that ends without close() still says goodbye, so that nobody takes it for a crash.
         self._finalizer = weakref.finalize(self, _shut_down, self._control, self._engine, list(self._lanes.values()))
+        _OPEN.add(self)
 
     # ---- life ----------------------------------------------------------------------------
 
@@ -460,6 +462,22 @@ class Communicator:
             raise self._control.fatal
         if self._closed:
             raise Aborted("the communicator is closed")
+
+    def _left_to_parent(self) -> None:
+        self._closed, self._close_lock = True, threading.Lock()
+        self._finalizer.detach()
+        self._control.left_to_parent()
+
+
+_OPEN: weakref.WeakSet[Communicator] = weakref.WeakSet()
+
+
+def _in_forked_process() -> None:
+    for comm in list(_OPEN):
+        comm._left_to_parent()
+
+
+os.register_at_fork(after_in_child=_in_forked_process)
 
 
 def _shut_down(control: Control, engine: Engine, lanes: list[Lane]) -> None:

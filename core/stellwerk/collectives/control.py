@@ -7,6 +7,7 @@ asks "are you there, and what are you waiting for?", and carries the set-up of s
 from __future__ import annotations
 
 import json
+import os
 import selectors
 import socket
 import struct
@@ -157,6 +158,19 @@ class Control:
             self._thread.join()
         for sock in (*self._sockets.values(), self._wake_in, self._wake_out):
             sock.close()
+
+    def left_to_parent(self) -> None:
+        """In a forked process: let go of the connections without a word; they are the parent's.
+
+        Held open here, they would hide the parent's death from its peers. Locks may be held by threads that do not
+        exist in this process.
+        """
+        self._closing = True
+        self._news = threading.Condition()
+        self._fatal = Aborted(f"the communicator belongs to process {os.getppid()}; a forked process has no part in it")
+        for sock in (*self._sockets.values(), self._wake_in, self._wake_out):
+            sock.close()
+        self._sockets = {}
 
     # ---- the watching thread ---------------------------------------------------------------------------------------
 

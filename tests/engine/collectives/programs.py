@@ -363,6 +363,52 @@ def interrupted_send(comm: Communicator) -> str:
     return f"received {set(data.tolist())}"
 
 
+def forked(comm: Communicator) -> str:
+    """What a forked process does with its parent's communicator is refused, and its end means nothing to the others."""
+    prepared = comm.prepare_all_reduce(np.ones(3))
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        words = []
+        for call in (prepared, comm.barrier, lambda: comm.send(np.ones(1), (comm.rank + 1) % comm.world_size)):
+            try:
+                call()
+                words.append("no error")
+            except Aborted as error:
+                words.append(str(error))
+        comm.abort("the child")
+        comm.close()
+        os.write(theirs, "\n".join(words).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    os.close(theirs)
+    with os.fdopen(ours) as pipe:
+        words = pipe.read().splitlines()
+    assert words == [f"the communicator belongs to process {os.getpid()}; a forked process has no part in it"] * 3
+    data = np.ones(3)
+    comm.all_reduce(data)
+    return f"{data[0]:g}"
+
+
+def killed_with_a_child(comm: Communicator, victim: int) -> None:
+    """The child of the rank that dies lives until a survivor has noticed (or a minute, if none does)."""
+    pids = np.zeros(1, np.int64)
+    if comm.rank == victim:
+        pids[0] = os.fork()
+        if pids[0] == 0:
+            signal.alarm(60)
+            signal.pause()
+    comm.broadcast(pids, victim)
+    comm.barrier()
+    if comm.rank == victim:
+        os.kill(os.getpid(), signal.SIGKILL)
+    try:
+        until_it_fails(comm)
+    finally:
+        if comm.rank == 0:
+            os.kill(int(pids[0]), signal.SIGKILL)
+
+
 def leaves_early(comm: Communicator) -> str:
     """A broadcast's root has nothing to wait for: it closes at once, and the others still get everything."""
     data = np.full(300_000, 7 if comm.rank == 0 else 0, np.int32)

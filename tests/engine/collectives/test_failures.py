@@ -128,3 +128,16 @@ def test_an_interrupted_send_ends_the_communicator_instead_of_mixing_messages() 
         outcomes = running.collect(seconds=15)
     assert "send or recv was interrupted" in outcomes[0].value, outcomes
     assert "send or recv was interrupted" in outcomes[1].value, outcomes
+
+
+@pytest.mark.parametrize("transport", [*TRANSPORTS, "python"])
+def test_a_forked_process_cannot_disturb_its_parents_communicator(transport: str) -> None:
+    with Ranks(3, programs.forked, transport=transport, self_test=False, timeout_s=5.0) as running:
+        outcomes = running.collect(seconds=15)
+    assert [o.value for o in outcomes] == ["3"] * 3, outcomes
+
+
+def test_a_child_that_lives_on_does_not_hide_the_death_of_its_rank() -> None:
+    with Ranks(3, programs.killed_with_a_child, 1, self_test=False, timeout_s=30.0) as running:
+        outcomes = running.collect(but=frozenset({1}), seconds=10)  # far below the time-out of a call
+        survivors_name(outcomes, 1)
