@@ -129,7 +129,10 @@ class Application(QObject):
         self.shell.way = self._way
         self.start.opened = self.open_cluster
         self.start.forgotten = self._forget_cluster
-        if self.settings.problem:
+        self.settings.failed.connect(self.shell.show_error)
+        if self.ring.problem is not None:
+            self.shell.show_error(self.ring.problem)
+        elif self.settings.problem:
             self.shell.show_error(StellwerkError(self.settings.problem))
 
     def _wire_pages(self) -> None:
@@ -295,7 +298,11 @@ class Application(QObject):
         self.answers.cluster = cluster
         self.shell.status.set_work("", None)
         self.shell.tag_trial(self._toggle_trial)
-        folder, _ = self.store.create(self.tr("virtual"))
+        try:
+            folder, _ = self.store.create(self.tr("virtual"))
+        except StellwerkError as error:
+            self.shell.show_error(error)
+            return
 
         def opened() -> None:
             from stellwerk.remote.target import Target

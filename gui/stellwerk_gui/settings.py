@@ -9,6 +9,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
+from stellwerk.model.errors import StellwerkError
 from stellwerk.model.text import say
 from stellwerk.setup.files import write_atomic
 
@@ -32,6 +33,7 @@ class SettingsFile(QObject):
     """Reads and writes the choices; a broken file is put aside and said, never a reason not to start."""
 
     changed = Signal(object)
+    failed = Signal(object)  # StellwerkError: a choice could not be saved
 
     def __init__(self, path: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -40,9 +42,12 @@ class SettingsFile(QObject):
         self.value = self._read()
 
     def change(self, **choices: Any) -> None:
-        """Save some choices and tell everybody."""
+        """Save some choices and tell everybody. What cannot be saved counts until the window closes."""
         self.value = _checked(replace(self.value, **choices))
-        write_atomic(self._path, json.dumps(asdict(self.value), indent=2).encode())
+        try:
+            write_atomic(self._path, json.dumps(asdict(self.value), indent=2).encode())
+        except StellwerkError as error:
+            self.failed.emit(error)
         self.changed.emit(self.value)
 
     def _read(self) -> Settings:
@@ -52,14 +57,15 @@ class SettingsFile(QObject):
             return Settings()
         except (OSError, ValueError) as error:
             aside = self._path.with_suffix(".broken.json")
+            if not self._path.exists():
+                return Settings()  # the folder is no folder: the log's file says so
             self.problem = say(
                 "{path} could not be read ({said}); it was put aside as {name}",
                 path=self._path,
                 said=error,
                 name=aside.name,
             )
-            if self._path.exists():
-                self._path.replace(aside)
+            self._path.replace(aside)
             return Settings()
         if not isinstance(data, dict):
             return Settings()

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
-from fixtures.person import click, press
+from fixtures.person import click, press, sees
+from fixtures.window import opened
 from fixtures.wires import hear, sparks, switch
+from stellwerk.model.errors import StellwerkError
 from stellwerk.model.finding import Check, Verdict, Verification
 from stellwerk.model.sample import NetCounters, Sample
 from stellwerk.model.text import joined, say
 from stellwerk.setup.look import judge
+from stellwerk.setup.store import ClusterLock
 from stellwerk.telemetry import TelemetryStore
 from stellwerk_gui import shell, theme
 from stellwerk_gui.app import Application
+from stellwerk_gui.start.page import RecentRow
 from stellwerk_gui.widgets.controls import sentence
 
 
@@ -127,3 +135,27 @@ def test_the_store_tells_which_ports_have_a_signal() -> None:
     store.add("spark-1", Sample(1, 1_000_000_000, 0.0, "boot", net=net), 1.0)
     assert store.carriers("spark-1") == {"a": True, "b": False}
     assert store.carriers("spark-2") == {}
+
+
+def test_a_data_folder_that_is_none_is_said_in_a_window_that_opens(qapp: QApplication, tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("not a folder")
+    with opened(qapp, tmp_path / "data") as window:
+        sees(window.shell.error_box, "could not be saved on this computer")
+        window.settings.change(theme="light")
+        window.new_cluster()
+        assert window.controller.session is None
+        sees(window.shell.error_box, "cluster.yaml")
+
+
+def test_a_cluster_whose_file_is_broken_says_so_in_its_row(qapp: QApplication, tmp_path: Path) -> None:
+    file = tmp_path / "clusters" / "c-1" / "cluster.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"\x00\xff: [")
+    with opened(qapp, tmp_path) as window:
+        assert any("its file cannot be read" in r.accessibleName() for r in window.start.findChildren(RecentRow))
+
+
+def test_a_lock_that_cannot_be_made_is_an_error_for_people(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StellwerkError, match="could not be saved"), ClusterLock(tmp_path / "file" / "lock"):
+        pass

@@ -20,7 +20,7 @@ def write_atomic(path: Path, data: bytes, mode: int = 0o600) -> None:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
-        raise _cannot_write(path, error) from error
+        raise cannot_write(path, error) from error
     try:
         with os.fdopen(descriptor, "wb") as stream:
             os.fchmod(stream.fileno(), mode)
@@ -31,7 +31,7 @@ def write_atomic(path: Path, data: bytes, mode: int = 0o600) -> None:
         sync_directory(path.parent)
     except OSError as error:
         Path(name).unlink(missing_ok=True)
-        raise _cannot_write(path, error) from error
+        raise cannot_write(path, error) from error
 
 
 def append_durable(path: Path, line: bytes) -> None:
@@ -40,7 +40,7 @@ def append_durable(path: Path, line: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
     except OSError as error:
-        raise _cannot_write(path, error) from error
+        raise cannot_write(path, error) from error
     start = os.fstat(descriptor).st_size
     try:
         torn = start > 0 and os.pread(descriptor, 1, start - 1) != b"\n"
@@ -51,7 +51,7 @@ def append_durable(path: Path, line: bytes) -> None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         os.fsync(descriptor)
     except OSError as error:
-        raise _cannot_write(path, error) from error
+        raise cannot_write(path, error) from error
     finally:
         os.close(descriptor)
 
@@ -65,7 +65,8 @@ def sync_directory(directory: Path) -> None:
         os.close(descriptor)
 
 
-def _cannot_write(path: Path, error: OSError) -> StellwerkError:
+def cannot_write(path: Path, error: OSError) -> StellwerkError:
+    """What to tell a person when a file of ours cannot be written."""
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     return StellwerkError(
         say("{path} could not be saved on this computer", path=path.name),

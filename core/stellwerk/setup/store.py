@@ -21,7 +21,7 @@ from ruamel.yaml.error import YAMLError
 
 from stellwerk.model.errors import BadInput, Busy
 from stellwerk.model.text import say
-from stellwerk.setup.files import write_atomic
+from stellwerk.setup.files import cannot_write, write_atomic
 from stellwerk.setup.journal import Journal
 
 FORMAT_VERSION = 1
@@ -140,16 +140,22 @@ class ClusterLock:
         self._lock = filelock.FileLock(path, timeout=0, mode=0o600)
 
     def __enter__(self) -> ClusterLock:
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._lock.acquire()
-        except filelock.Timeout:
+        except OSError as error:  # no `filelock.Timeout`, although that is one, too
+            if not isinstance(error, filelock.Timeout):
+                raise cannot_write(self._path, error) from error
             raise Busy(
                 "this cluster is already open in another window",
                 why=say("it is held by {holder}", holder=self._holder()),
                 remedy="Close it there, or use that window",
             ) from None
-        self._holder_file.write_text(f"process {os.getpid()} of {getpass.getuser()} on {socket.gethostname()}")
+        try:
+            self._holder_file.write_text(f"process {os.getpid()} of {getpass.getuser()} on {socket.gethostname()}")
+        except OSError as error:
+            self._lock.release()
+            raise cannot_write(self._holder_file, error) from error
         return self
 
     def __exit__(self, *exc: object) -> None:

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from stellwerk.model.errors import StellwerkError
+from stellwerk.setup.files import cannot_write
+
 MAX_LINES = 5000
 MAX_TEXT = 2000
 FILE_BYTES = 2_000_000
@@ -35,6 +38,7 @@ class LogRing(logging.Handler):
         self._lines: deque[LogLine] = deque(maxlen=MAX_LINES)
         self._guard = threading.Lock()
         self.count = 0
+        self.problem: StellwerkError | None = None  # why nothing is written to a file
 
     def emit(self, record: logging.LogRecord) -> None:
         text = clean(record.getMessage())
@@ -74,23 +78,33 @@ def clean(text: str) -> str:
 def install(folder: Path) -> LogRing:
     """Attach the ring and the rotating file (mode 0600) to the product's own loggers only.
 
-    Libraries' loggers stay out: what they say may hold what must not be written down.
+    Libraries' loggers stay out: what they say may hold what must not be written down. Where no file can be made the
+    window still has its ring, and `problem` says why.
     """
     ring = LogRing()
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    handlers: list[logging.Handler] = [ring]
     path = folder / "stellwerk.log"
+    try:
+        handlers.append(_file(path))
+    except OSError as error:
+        ring.problem = cannot_write(path, error)
+    for name in OURS:
+        logger = logging.getLogger(name)
+        logger.setLevel(logging.INFO)
+        for handler in handlers:
+            logger.addHandler(handler)
+    return ring
+
+
+def _file(path: Path) -> logging.Handler:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     if not path.exists():
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
     file = logging.handlers.RotatingFileHandler(
         path, maxBytes=FILE_BYTES, backupCount=FILE_COUNT, encoding="utf-8", delay=True
     )
     file.setFormatter(JsonLines())
-    for name in OURS:
-        logger = logging.getLogger(name)
-        logger.setLevel(logging.INFO)
-        logger.addHandler(ring)
-        logger.addHandler(file)
-    return ring
+    return file
 
 
 def uninstall(ring: LogRing) -> None:

@@ -54,6 +54,7 @@ class RecentEntry:
     colour: str
     seen: str
     seen_at: float
+    tip: str = ""  # more about the state
 
 
 class Door(EnterPresses, QAbstractButton):
@@ -163,7 +164,7 @@ class RecentRow(EnterPresses, QAbstractButton):
         self.setAccessibleName(f"{entry.name}, {entry.shape}")
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFixedHeight(theme.current().px(48))
-        self.setToolTip(plain_tip(entry.state))
+        self.setToolTip(plain_tip(entry.tip or entry.state))
         row = hbox(self, margins=(0, 0, 8, 0))
         row.addStretch(1)
         self.more = Button("", "icon", icon_name="dots", icon_colour="muted", on_click=self._menu)
@@ -403,12 +404,13 @@ def _entry(folder: ClusterFolder) -> RecentEntry:
     try:
         cluster = folder.load()
     except StellwerkError as error:
-        return RecentEntry(folder, folder.path.name, "", "", 0, local(error.what), "circle-x", "bad", at, seen)
+        state, tip = translate("its file cannot be read"), local(str(error))
+        return RecentEntry(folder, folder.path.name, "", "", 0, state, "circle-x", "bad", at, seen, tip)
     count = len(cluster.nodes)
     kind = cluster.topology or ""
     shape = translate("1 Spark") if count == 1 else translate("{n} Sparks").format(n=count)
     shape += f", {kind_word(kind)}" if kind else ""
-    if cluster.page not in ("prove", "done"):
+    if cluster.page not in ("prove", "done") and not kind:
         state = (translate("set-up not finished"), "circle-minus", "muted")
     else:
         state = _last_proof(folder)

@@ -6994,6 +6994,10 @@
    <translation>zuletzt in Ordnung</translation>
   </message>
   <message>
+   <source>its file cannot be read</source>
+   <translation>Datei nicht lesbar</translation>
+  </message>
+  <message>
    <source>not proven yet</source>
    <translation>noch nicht bewiesen</translation>
   </message>
