@@ -191,7 +191,7 @@ class Shell(QMainWindow):
 
     def _room(self) -> QSize:
         """What a screen has left for a window when its title bar is taken off: the buttons below must be seen."""
-        return self.screen().availableSize() - QSize(0, theme.current().px(FRAME_PX))
+        return self.screen().availableSize() - QSize(0, FRAME_PX)
 
     def _build(self) -> None:
         middle = QWidget()

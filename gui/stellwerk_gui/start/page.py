@@ -161,7 +161,7 @@ class RecentRow(EnterPresses, QAbstractButton):
         super().__init__()
         self.entry = entry
         self._first = first
-        self.setAccessibleName(f"{entry.name}, {entry.shape}")
+        self.setAccessibleName(", ".join(part for part in (entry.name, entry.shape, entry.state) if part))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFixedHeight(theme.current().px(48))
         self.setToolTip(plain_tip(entry.tip or entry.state))
