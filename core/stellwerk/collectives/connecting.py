@@ -299,13 +299,20 @@ class Connector:
                 engine, why, tested = self._try(mesh, control, transport, dispatch)
                 if engine is not None:
                     self._engine_slot.append(engine)
+                    self._warn(transport)
                     report = self._report(transport, dispatch, tested)
                     return Connected(engine, control, lanes, dispatch, self._window(transport), report, self._infos)
             if not self._goes_without_saying(transport):
                 self._fallbacks.append(f"{transport} is off on every rank: {why}")
-                if self.rank == 0:
-                    log.warning("%s", self._fallbacks[-1])
         raise SetupFailed("no transport works: " + "; ".join(self._fallbacks))
+
+    def _warn(self, transport: Transport) -> None:
+        """One warning for everything that was tried, where somebody reads it."""
+        slow = transport is Transport.PYTHON and self.options.transport != "python"
+        if slow:
+            self._notes.append("the pure-Python transport works everywhere and is many times slower than the library")
+        if self._fallbacks and self.rank == 0:
+            log.warning("%s", "; ".join([*self._fallbacks, *self._notes[-1:]] if slow else self._fallbacks))
 
     def _agree_on_dispatch(self, transport: Transport) -> Dispatch:
         topology = self.topology

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
 
 from engine.collectives import programs, saboteurs
 from engine.collectives.ranks import Ranks, run
-from stellwerk.collectives import Link
+from stellwerk.collectives import Communicator, Link, Transport, native_library
 
 TRANSPORTS = ["shm", "tcp", "python"]
 ALGORITHMS = [None, "direct", "two_shot", "ring", "recursive_doubling", "relay"]
@@ -110,6 +111,25 @@ def test_one_rank_without_the_library_turns_it_off_everywhere() -> None:
         assert found["transport"] == "python"
         assert "shm is off on every rank: rank 1" in found["fallbacks"][0]
         assert "STELLWERK_NATIVE=0" in found["fallbacks"][0]
+
+
+def test_without_the_library_one_warning_says_why_and_that_it_is_slow(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(native_library, "load", missing_library)
+    listener = socket.create_server(("127.0.0.1", 0))
+    with Communicator.connect(0, 1, "tcp://127.0.0.1:1", token="t", listener=listener) as comm:
+        assert comm.transport is Transport.PYTHON
+        (slow,) = comm.report.notes
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert "no native library: there is no compiler" in record.getMessage()
+    assert record.getMessage().endswith(slow)
+    assert "many times slower" in slow
+
+
+def missing_library() -> None:
+    raise native_library.NativeMissing("there is no compiler")
 
 
 def test_verbs_without_a_device_falls_back_to_tcp_and_says_why() -> None:

@@ -9,6 +9,7 @@ import functools
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import inspect
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -25,16 +26,19 @@ def _swapped(backend: Any) -> Any:
     return "stellwerk" if any(word.split(":")[-1] == "nccl" for word in words) else backend
 
 
-def _wrap(function: Callable[..., Any], *, first_is_backend: bool) -> Callable[..., Any]:
+def _wrap(function: Callable[..., Any]) -> Callable[..., Any]:
+    place = list(inspect.signature(function).parameters).index("backend")
+
     @functools.wraps(function)
     def wrapper(*arguments: Any, **named: Any) -> Any:
-        before = arguments[0] if first_is_backend and arguments else named.get("backend")
+        by_place = len(arguments) > place
+        before = arguments[place] if by_place else named.get("backend")
         after = _swapped(before) if before is not None else before
         if after is not before:
             import stellwerk.collectives.torch_backend  # noqa: F401 - registers the backend
 
-            if first_is_backend and arguments:
-                arguments = (after, *arguments[1:])
+            if by_place:
+                arguments = (*arguments[:place], after, *arguments[place + 1 :])
             else:
                 named["backend"] = after
             named.pop("device_id", None)  # binds a process to a GPU for NCCL; we take no part in that
@@ -45,8 +49,8 @@ def _wrap(function: Callable[..., Any], *, first_is_backend: bool) -> Callable[.
 
 def patch(module: ModuleType) -> None:
     """Wrap the two functions that name a backend, also where torch.distributed has them."""
-    for name, first in (("init_process_group", True), ("new_group", False)):
-        setattr(module, name, _wrap(getattr(module, name), first_is_backend=first))
+    for name in ("init_process_group", "new_group"):
+        setattr(module, name, _wrap(getattr(module, name)))
 
 
 class _Patching(importlib.abc.Loader):
