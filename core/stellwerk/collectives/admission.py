@@ -7,12 +7,28 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from stellwerk.collectives.handshake import HANDSHAKE_S, TokenRefused, admit
 
 PENDING_MAX = 64  # callers that may be proving themselves at a time; one more, and the oldest has to go
 PAUSE_S = 0.05  # until a file descriptor may be free again
+
+
+class Listener(Protocol):
+    """What is needed of a listening socket; several of them may stand behind one."""
+
+    def settimeout(self, value: float | None, /) -> None:
+        """None: `accept` waits."""
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """The next caller; OSError after `shutdown`."""
+
+    def shutdown(self, how: int, /) -> None:
+        """Wake `accept`."""
+
+    def close(self) -> None:
+        """Stop listening."""
 
 
 class Admission:
@@ -24,7 +40,7 @@ class Admission:
 
     def __init__(
         self,
-        listener: socket.socket,
+        listener: Listener,
         token: bytes,
         arrived: Callable[[socket.socket, dict[str, Any]], None],
         refused: Callable[[], None],
@@ -78,8 +94,8 @@ class Admission:
         self._closed.set()
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)  # wakes accept()
-        self._listener.close()
         self._thread.join()
+        self._listener.close()
         with self._guard:
             threads = list(self._pending.values())
         self._drop_oldest(keep=0)

@@ -57,7 +57,7 @@ class TcpRendezvous:
         address: tuple[str, int],
         token: bytes,
         deadline: float,
-        listener: socket.socket | None = None,
+        listener: Any = None,
     ) -> None:
         self._rank, self._ranks, self._token = rank, ranks, token
         self._peers: dict[int, socket.socket] = {}
@@ -72,7 +72,7 @@ class TcpRendezvous:
             self.close()
             raise
 
-    def _collect(self, given: socket.socket | None, address: tuple[str, int], deadline: float) -> None:
+    def _collect(self, given: Any, address: tuple[str, int], deadline: float) -> None:
         try:
             listener = given or socket.create_server(
                 address, family=socket.AF_INET6 if ":" in address[0] else socket.AF_INET, backlog=64

@@ -77,6 +77,11 @@ class Listeners:
         assert isinstance(listener, socket.socket)
         return listener.accept()
 
+    def shutdown(self, how: int) -> None:
+        """Wake `accept`, which then raises OSError."""
+        for listener in self._sockets:
+            listener.shutdown(how)
+
     def close(self) -> None:
         """Stop listening."""
         self._selector.close()

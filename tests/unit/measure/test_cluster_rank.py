@@ -7,6 +7,8 @@ import secrets
 import socket
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import pytest
 
 from stellwerk.collectives import dispatch
 from stellwerk.collectives.kinds import Topology, Transport
+from stellwerk.collectives.rendezvous import TcpRendezvous
 from stellwerk.measure.cluster_rank import Listeners, tuning_of
 
 PLAN = {"sizes": [1024, 4096], "algorithms": ["direct", "ring"], "rounds": 2, "seconds_per_cell": 0.01}
@@ -32,6 +35,27 @@ def test_callers_on_any_address_are_heard() -> None:
             listeners.accept()
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", listeners.ports["127.0.0.1"]), timeout=5)
+
+
+def test_a_rendezvous_over_several_addresses_lets_ranks_in_and_stops_listening() -> None:
+    listeners = Listeners(["127.0.0.1", "127.0.0.2"])
+    ports = dict(listeners.ports)
+    deadline = time.monotonic() + 30.0
+
+    def exchange(rank: int, address: str) -> list[int]:
+        given = listeners if rank == 0 else None
+        meeting = TcpRendezvous(rank, 3, (address, ports[address]), b"a secret", deadline, given)
+        try:
+            return meeting.exchange(rank, deadline)
+        finally:
+            meeting.close()
+
+    with ThreadPoolExecutor(3) as pool:
+        ranks = [pool.submit(exchange, rank, f"127.0.0.{max(1, rank)}") for rank in range(3)]
+        assert [rank.result() for rank in ranks] == [[0, 1, 2]] * 3
+    for place in ports.items():
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(place, timeout=5)
 
 
 def test_an_address_that_is_not_ours_leaves_no_listener() -> None:
