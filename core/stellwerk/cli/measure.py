@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import click
@@ -42,6 +43,17 @@ def _numbers(_: click.Context, __: click.Parameter, text: str) -> tuple[int, ...
         raise click.BadParameter(f"{text!r} is not a list of numbers") from error
 
 
+STDOUT = Path("-")
+WRITTEN = click.Path(path_type=Path, dir_okay=False, writable=True)
+
+
+def _place(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
+    """Before minutes of measuring, not after: can the file be written?"""
+    if path is not None and path != STDOUT and not os.access(path.parent, os.W_OK | os.X_OK):
+        raise click.BadParameter(f"the folder {path.parent} is not there or cannot be written to")
+    return path
+
+
 @measure.command("collectives")
 @click.option("--ranks", default="2,4,8", callback=_numbers, help="Numbers of ranks, e.g. 2,4,8.")
 @click.option("--sizes", default="1K..16M", callback=_sizes, help="Sizes, e.g. 1K,8K,1M, or 1K..16M in steps of four.")
@@ -51,10 +63,14 @@ def _numbers(_: click.Context, __: click.Parameter, text: str) -> tuple[int, ...
 @click.option("--link-delay-us", default=0.0, help="Emulate a link with this delay (our own transports only).")
 @click.option("--link-gbps", default=0.0, help="Emulate a link with this rate.")
 @click.option("--topology", type=click.Choice([t.value for t in Topology]), help="How the nodes are joined.")
-@click.option("--rounds", default=3, show_default=True, help="Turns that every contender gets per size.")
-@click.option("--seconds", default=0.15, show_default=True, help="Time per cell.")
+@click.option(
+    "--rounds", type=click.IntRange(1), default=3, show_default=True, help="Turns that every contender gets per size."
+)
+@click.option(
+    "--seconds", type=click.FloatRange(0, min_open=True), default=0.15, show_default=True, help="Time per cell."
+)
 @click.option("--tune", is_flag=True, help="Store the fastest algorithm per size as the dispatch table.")
-@click.option("--tuning-file", type=click.Path(path_type=Path), help="The file for --tune (default: the user's own).")
+@click.option("--tuning-file", type=WRITTEN, help="The file for --tune (default: the user's own).")
 @click.option(
     "--cluster",
     is_flag=False,
@@ -62,8 +78,8 @@ def _numbers(_: click.Context, __: click.Parameter, text: str) -> tuple[int, ...
     metavar="[NAME]",
     help="One rank per machine of a cluster, over its fabric, in place of this computer; --tune stores with it.",
 )
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the figures as JSON (- for stdout).")
-@click.option("--csv", "csv_file", type=click.Path(path_type=Path), help="Write the figures as CSV.")
+@click.option("--json", "json_file", type=WRITTEN, callback=_place, help="Write the figures as JSON (- for stdout).")
+@click.option("--csv", "csv_file", type=WRITTEN, callback=_place, help="Write the figures as CSV (- for stdout).")
 @click.pass_context
 def collectives(
     context: click.Context,
@@ -103,7 +119,7 @@ def collectives(
     from stellwerk.measure import collectives as benchmark
     from stellwerk.measure import collectives_report as report
 
-    to_stdout = str(json_file) == "-"
+    to_stdout = STDOUT in (json_file, csv_file)
     console = Console(stderr=to_stdout)
     if not console.is_terminal:
         console = Console(stderr=to_stdout, width=180)  # a file or a pipe: wrapped tables would be of no use
@@ -137,9 +153,10 @@ def collectives(
             console.print(f"stored: {line}", markup=False, highlight=False)
     if json_file is not None:
         text = json.dumps(report.to_json(result), indent=1)
-        click.echo(text) if to_stdout else json_file.write_text(text + "\n", encoding="utf-8")
+        click.echo(text) if json_file == STDOUT else json_file.write_text(text + "\n", encoding="utf-8")
     if csv_file is not None:
-        csv_file.write_text(report.to_csv(result), encoding="utf-8")
+        text = report.to_csv(result)
+        click.echo(text, nl=False) if csv_file == STDOUT else csv_file.write_text(text, encoding="utf-8")
     from stellwerk.cli.common import FINDINGS
 
     if any(cell.wrong for cell in result.cells):

@@ -29,7 +29,8 @@ async def measure_cluster(
     """Connect, measure, show, store. `plan.tuning` None: the table in the cluster's folder."""
     from dataclasses import replace
 
-    to_stdout = str(json_file) == "-"
+    stdout = Path("-")
+    to_stdout = stdout in (json_file, csv_file)
     console = Console(stderr=to_stdout)
     folder = ClusterStore().find(name)
     plan = replace(plan, tuning=plan.tuning or folder.path / benchmark.TUNING_FILE)
@@ -50,9 +51,10 @@ async def measure_cluster(
             console.print(f"stored: {line}", markup=False, highlight=False)
     if json_file is not None:
         text = json.dumps(benchmark.to_json(measured), indent=1)
-        click.echo(text) if to_stdout else json_file.write_text(text + "\n", encoding="utf-8")
+        click.echo(text) if json_file == stdout else json_file.write_text(text + "\n", encoding="utf-8")
     if csv_file is not None:
-        csv_file.write_text(report.to_csv(measured.result), encoding="utf-8")
+        text = report.to_csv(measured.result)
+        click.echo(text, nl=False) if csv_file == stdout else csv_file.write_text(text, encoding="utf-8")
     return FINDINGS if any(cell.wrong for cell in measured.result.cells) else DONE
 
 

@@ -60,3 +60,18 @@ def test_nonsense_is_refused_with_the_reason() -> None:
     outcome = CliRunner().invoke(cli, ["measure", "collectives", "--sizes", "huge"])
     assert outcome.exit_code == 2
     assert "not a size" in outcome.output
+    for option, value, why in (
+        ("--rounds", "0", "x>=1"),
+        ("--seconds", "0", "x>0"),
+        ("--json", "/no/such/folder/f.json", "/no/such/folder is not there"),
+    ):
+        outcome = CliRunner().invoke(cli, ["measure", "collectives", option, value])
+        assert outcome.exit_code == 2
+        assert why in outcome.output
+
+
+def test_figures_go_to_standard_output_and_nothing_else_does() -> None:
+    command = "measure collectives --ranks 2 --sizes 1K --transports tcp --algorithms ring --rivals none --seconds 0.01"
+    outcome = CliRunner().invoke(cli, [*command.split(), "--csv", "-"])
+    assert outcome.exit_code == 0, outcome.output
+    assert [line.split(",")[0] for line in outcome.stdout.splitlines()] == ["contender", "tcp auto", "tcp ring"]
