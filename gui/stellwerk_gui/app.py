@@ -109,6 +109,7 @@ class Application(QObject):
     def _wire(self) -> None:
         c = self.controller
         self.crash.crashed.connect(self._show_crash)
+        self.crash.failed.connect(self.shell.show_error)
         self.bridge.unhandled.connect(self.shell.show_error)
         c.problem.connect(self.shell.show_error)
         c.held.connect(self.asking.take_over)

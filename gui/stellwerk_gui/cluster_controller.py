@@ -400,7 +400,16 @@ class ClusterController(QObject):
     def save_page(self, page: str) -> None:
         """Remember where the wizard stands."""
         if self.session is not None and self.session.cluster.page != page:
-            self.session.save(replace(self.session.cluster, page=page))
+            self.keep(page=page)
+
+    def keep(self, **changes: Any) -> None:
+        """Write to the cluster's file. Where that fails (a full disk) it is said, and the window goes on."""
+        if self.session is None:
+            return
+        try:
+            self.session.save(replace(self.session.cluster, **changes))
+        except StellwerkError as error:
+            self.problem.emit(error)
 
     def shutdown(self) -> None:
         """Close the cluster and wait for it; the bridge may be stopped afterwards."""

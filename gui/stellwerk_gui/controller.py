@@ -163,7 +163,7 @@ class Controller(ClusterController):
     def _applied(self, outcome: Any) -> None:
         self.applying, self._apply, self.outcome = False, None, outcome
         if outcome is not None and outcome.applied and self.plan is not None and self.session is not None:
-            self.session.save(replace(self.session.cluster, topology=self.plan.topology))
+            self.keep(topology=self.plan.topology)
             if self.look is not None:
                 self.look = replace(self.look, strayed=())  # it was taken before, and this has put it right
             self.forget_proof()
@@ -195,8 +195,8 @@ class Controller(ClusterController):
         """The newest plan was taken back: what was known about the network is old."""
         self.plan, self.outcome, self.proof = None, None, None
         if outcome.settled:
-            if self.session is not None and self.applied_plan() is None:
-                self.session.save(replace(self.session.cluster, topology=None))
+            if self.applied_plan() is None:
+                self.keep(topology=None)
             self.happened.emit(self.tr("plan {id} taken back").format(id=outcome.plan_id))
         self.plan_changed.emit()
         self.proof_changed.emit()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import platform
 import sys
 import threading
@@ -15,15 +16,18 @@ from types import TracebackType
 from PySide6.QtCore import QObject, Signal
 
 from stellwerk import __version__
+from stellwerk.model.errors import StellwerkError
 from stellwerk.setup.files import write_atomic
 
 MAX_REPORT_LINES = 200
+LOG = logging.getLogger(__name__)
 
 
 class CrashHandler(QObject):
     """Installed once. A second crash while one is shown is only written down."""
 
     crashed = Signal(str)  # path of the report, in Qt's thread
+    failed = Signal(object)  # StellwerkError
 
     def __init__(self, folder: Path, recent_log: Callable[[], list[str]], parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -43,6 +47,10 @@ class CrashHandler(QObject):
     def _handle(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if issubclass(kind, KeyboardInterrupt):
             self._before(kind, error, trace)
+            return
+        if isinstance(error, StellwerkError):  # it says itself what happened and what to do: no crash
+            LOG.warning("not caught: %s", error, exc_info=(kind, error, trace))
+            self.failed.emit(error)
             return
         path = self.write(kind, error, trace)
         self._before(kind, error, trace)

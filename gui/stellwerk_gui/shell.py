@@ -171,8 +171,10 @@ class Shell(QMainWindow):
     def __init__(self, entries: list[PageEntry], settings: SettingsFile) -> None:
         super().__init__()
         self.setWindowTitle("Stellwerk")
-        self.setMinimumSize(SMALLEST)
-        self.resize(USUAL.boundedTo(self._room()).expandedTo(SMALLEST))
+        # What is drawn larger needs more room, as far as the screen has it.
+        smallest = (SMALLEST * theme.current().scale).boundedTo(self._room()).expandedTo(SMALLEST)
+        self.setMinimumSize(smallest)
+        self.resize(USUAL.boundedTo(self._room()).expandedTo(smallest))
         self._settings = settings
         if settings.value.window:
             self.restoreGeometry(QByteArray(base64.b64decode(settings.value.window)))

@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from fixtures.person import click, press, sees
-from fixtures.window import opened
+from fixtures.window import opened, wait_until
 from fixtures.wires import hear, sparks, switch
 from stellwerk.model.errors import StellwerkError
 from stellwerk.model.finding import Check, Verdict, Verification
@@ -159,3 +159,24 @@ def test_a_lock_that_cannot_be_made_is_an_error_for_people(tmp_path: Path) -> No
     (tmp_path / "file").write_text("")
     with pytest.raises(StellwerkError, match="could not be saved"), ClusterLock(tmp_path / "file" / "lock"):
         pass
+
+
+def test_an_error_that_explains_itself_is_no_crash(window: Application) -> None:
+    error = StellwerkError("cluster.yaml could not be saved on this computer", why="disk is full")
+    window.crash._handle(type(error), error, None)
+    sees(window.shell.error_box, "Disk is full")
+    assert not window.crash.left_over()
+
+
+def test_on_a_full_disk_the_wizard_goes_on_and_says_so(window: Application, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, _ = window.store.create("c")
+    window.open_cluster(folder)
+    wait_until(lambda: window.controller.session is not None and window.shell.front == "setup")
+
+    def full(*_: object) -> None:
+        raise StellwerkError("cluster.yaml could not be saved on this computer", why="disk is full")
+
+    monkeypatch.setattr(window.controller.session, "save", full)
+    window.setup_page.open_step("pair")
+    sees(window.shell.error_box, "Disk is full")
+    assert window.setup_page.step == "pair"

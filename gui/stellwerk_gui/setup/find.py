@@ -35,6 +35,13 @@ class FindStep(StepPage):
         controller.nodes_changed.connect(self._refresh)
 
     def _build(self) -> None:
+        area = QScrollArea()  # all of it: in a low window everything keeps its height
+        area.setWidgetResizable(True)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        inner = QWidget()
+        column = vbox(inner, spacing=8)
+        area.setWidget(inner)
+        self.column.addWidget(area, 1)
         card = frame("card")
         box = vbox(card, margins=(16, 12, 16, 12), spacing=8)
         box.addWidget(label(self.tr("Add by address"), "heading"))
@@ -42,6 +49,7 @@ class FindStep(StepPage):
             label(
                 self.tr("One a line: host, user@host:port, ssh://…, or a name from your SSH configuration"),
                 "second-muted",
+                wrap=True,
             )
         )
         self.field = QPlainTextEdit()
@@ -58,7 +66,7 @@ class FindStep(StepPage):
         self.problem = Note("bad")
         self.problem.hide()
         box.addWidget(self.problem)
-        self.column.addWidget(card)
+        column.addWidget(card)
         self.found_card = frame("card")
         found = vbox(self.found_card, margins=(16, 12, 16, 12), spacing=6)
         head = hbox(spacing=8)
@@ -69,15 +77,11 @@ class FindStep(StepPage):
         found.addLayout(head)
         self.found_list = vbox(spacing=4)
         found.addLayout(self.found_list)
-        self.column.addWidget(self.found_card)
-        self.column.addWidget(label(self.tr("Machines of this cluster"), "heading"))
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        inner = QWidget()
-        self._list = vbox(inner, spacing=6)
-        area.setWidget(inner)
-        self.column.addWidget(area, 1)
+        column.addWidget(self.found_card)
+        column.addWidget(label(self.tr("Machines of this cluster"), "heading"))
+        self._list = vbox(spacing=6)
+        column.addLayout(self._list)
+        column.addStretch(1)
 
     def add_typed(self) -> None:
         """Parse what was typed; good lines go on the list, bad ones stay in the field with the reason."""
