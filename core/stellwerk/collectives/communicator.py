@@ -226,6 +226,8 @@ class Communicator:
         source = buffer_of(array, writable=out is None)
         target = source if out is None else buffer_of(out, writable=True)
         self._same(source, target, source.elements)
+        if out is not None:
+            self._apart(source, target)
         return self._collective(Operation.ALL_REDUCE, source, target, source.elements, op, algorithm, 0, async_op)
 
     def all_gather(
@@ -360,6 +362,12 @@ class Communicator:
         if large.elements != count:
             raise ValueError(f"an array of {count} elements is needed, not of {large.elements}")
 
+    @staticmethod
+    def _apart(source: Buffer, target: Buffer) -> None:
+        """The same place is in place; half over each other, what is written would be read again as input."""
+        if source.address != target.address and abs(source.address - target.address) < source.nbytes:
+            raise ValueError("array and out lie partly over each other; give the same memory or memory of its own")
+
     def _collective(
         self,
         operation: Operation,
@@ -434,6 +442,8 @@ class Communicator:
         source = buffer_of(array, writable=out is None)
         target = source if out is None else buffer_of(out, writable=True)
         self._same(source, target, source.elements)
+        if out is not None:
+            self._apart(source, target)
         key = (Operation.ALL_REDUCE, source.elements, source.dtype, op, algorithm, 0, (), ())
         plan = self._plan(key, source)
         execute = self._engine.bind(plan, source.address, target.address)

@@ -128,6 +128,17 @@ def test_without_the_library_one_warning_says_why_and_that_it_is_slow(
     assert "many times slower" in slow
 
 
+def test_a_result_that_lies_partly_over_its_input_is_refused() -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+    with Communicator.connect(0, 1, "tcp://127.0.0.1:1", token="t", listener=listener) as comm:
+        data = bytearray(11)
+        for make in (comm.all_reduce, comm.prepare_all_reduce):
+            with pytest.raises(ValueError, match="partly over each other"):
+                make(memoryview(data)[:10], out=memoryview(data)[1:])
+        comm.all_reduce(memoryview(data)[:5], out=memoryview(data)[5:10])
+        comm.all_reduce(data, out=data)
+
+
 def missing_library() -> None:
     raise native_library.NativeMissing("there is no compiler")
 
