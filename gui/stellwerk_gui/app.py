@@ -155,6 +155,7 @@ class Application(QObject):
         self.changes.undone.connect(lambda _: self.setup_page.open_step("look"))
         self.trial.problem.connect(self.shell.show_error)
         self.trial.started.connect(self._trial_started)
+        self.trial.ended.connect(self._trial_ended)
 
     # -- actions -------------------------------------------------------------------------------------------------
 
@@ -314,6 +315,12 @@ class Application(QObject):
             self.setup_page.open_step("find")
 
         self.controller.open_cluster(folder, opened)
+
+    def _trial_ended(self) -> None:
+        """Its panel would change nothing any more."""
+        self.shell.status.tag.hide()
+        self.trial_panel.hide()
+        self.shell.status.set_work("", None)
 
     def _add_node(self) -> None:
         self.shell.open_page("setup")

@@ -16,6 +16,7 @@ from stellwerk.model.errors import StellwerkError
 from stellwerk.model.finding import Check, Verdict, Verification
 from stellwerk.model.sample import NetCounters, Sample
 from stellwerk.model.text import joined, say
+from stellwerk.remote.target import parse_targets
 from stellwerk.setup.look import judge
 from stellwerk.setup.store import ClusterLock
 from stellwerk.telemetry import TelemetryStore
@@ -180,3 +181,18 @@ def test_on_a_full_disk_the_wizard_goes_on_and_says_so(window: Application, monk
     window.setup_page.open_step("pair")
     sees(window.shell.error_box, "Disk is full")
     assert window.setup_page.step == "pair"
+
+
+def test_a_virtual_cluster_that_died_is_said_and_its_panel_goes(window: Application) -> None:
+    window.try_virtual(1, "single")
+    wait_until(lambda: len(window.controller.nodes) == 1 and window.shell.front == "setup", 40)
+    click(window.shell.status.tag)
+    assert window.trial_panel.isVisible()
+    window.trial.cluster._process.kill()
+    sees(window.shell.error_box, "The virtual cluster has ended")
+    assert not window.trial_panel.isVisible() and not window.shell.status.tag.isVisible()
+
+
+def test_what_was_typed_is_quoted_no_longer_than_a_sentence_holds() -> None:
+    _, problems = parse_targets("a" * 300)
+    assert len(str(problems[0])) < 200

@@ -15,6 +15,8 @@ from stellwerk.remote import ssh_config as config_file
 DEFAULT_PORT = 22
 _MAX_JUMPS = 8
 
+MOST_SHOWN = 60  # characters of what was typed
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -154,13 +156,13 @@ def _split(text: str) -> _Parts:
         rest = rest[len("ssh://") :].rstrip("/")
     elif "://" in rest:
         raise BadInput(
-            say("{text} is not an SSH address", text=repr(text)),
+            say("{text} is not an SSH address", text=_said(text)),
             remedy="Write it as user@host:port or ssh://user@host:port",
         )
     user, at, place = rest.rpartition("@")
     checked_user = _check_user(user, text) if at else None
     if at and checked_user is None:
-        raise BadInput(say("{text}: the user name before the @ is missing", text=repr(text)), remedy="Write user@host")
+        raise BadInput(say("{text}: the user name before the @ is missing", text=_said(text)), remedy="Write user@host")
     host, port = _split_port(place, text)
     return _Parts(checked_user, _check_host(host, text), _port(port, text))
 
@@ -170,11 +172,12 @@ def _split_port(place: str, text: str) -> tuple[str, str | None]:
         host, bracket, tail = place[1:].partition("]")
         if not bracket or (tail and not tail.startswith(":")):
             raise BadInput(
-                say("{text}: the brackets do not fit", text=repr(text)), remedy="Write an IPv6 address as [fd00::1]:22"
+                say("{text}: the brackets do not fit", text=_said(text)),
+                remedy="Write an IPv6 address as [fd00::1]:22",
             )
         if ":" not in host:
             raise BadInput(
-                say("{text}: only an IPv6 address stands in brackets", text=repr(text)),
+                say("{text}: only an IPv6 address stands in brackets", text=_said(text)),
                 remedy="Write host:port without them",
             )
         return host, tail[1:] if tail else None
@@ -189,7 +192,7 @@ def _port(value: str | None, text: str) -> int | None:
         return None
     if not re.fullmatch(r"[0-9]{1,5}", value) or not 1 <= int(value) <= 65535:
         raise BadInput(
-            say("{text}: {value} is not a port", text=repr(text), value=repr(value)),
+            say("{text}: {value} is not a port", text=_said(text), value=_said(value)),
             remedy="A port is a number from 1 to 65535",
         )
     return int(value)
@@ -200,10 +203,15 @@ def _check_user(user: str | None, text: str) -> str | None:
         return None
     if not user.isprintable() or user.startswith("-") or any(sign in user for sign in " :/[]@\\") or len(user) > 64:
         raise BadInput(
-            say("{text}: {user} is not a user name", text=repr(text), user=repr(user)),
+            say("{text}: {user} is not a user name", text=_said(text), user=_said(user)),
             remedy="Write user@host, without a password",
         )
     return user
+
+
+def _said(text: str) -> str:
+    """What was typed, in quotes and of a length that a sentence can hold."""
+    return repr(text if len(text) <= MOST_SHOWN else text[:MOST_SHOWN] + "…")
 
 
 def _check_host(host: str, text: str) -> str:
@@ -211,7 +219,7 @@ def _check_host(host: str, text: str) -> str:
         return _check_ipv6(host, text)
     if not host or len(host) > 253 or host.startswith(("-", ".")) or not re.fullmatch(r"[\w.-]+", host):
         raise BadInput(
-            say("{text} does not name a machine", text=repr(text)),
+            say("{text} does not name a machine", text=_said(text)),
             remedy="Type a host name or an address, such as spark-1.local",
         )
     if re.fullmatch(r"[0-9.]+", host):
@@ -219,7 +227,8 @@ def _check_host(host: str, text: str) -> str:
             ipaddress.IPv4Address(host)
         except ValueError:
             raise BadInput(
-                say("{text}: {host} is not an IPv4 address", text=repr(text), host=host), remedy="Such as 192.168.1.20"
+                say("{text}: {host} is not an IPv4 address", text=_said(text), host=host),
+                remedy="Such as 192.168.1.20",
             ) from None
     return host
 
@@ -229,7 +238,7 @@ def _check_ipv6(host: str, text: str) -> str:
         address = ipaddress.IPv6Address(host)
     except ValueError:
         raise BadInput(
-            say("{text}: {host} is not an IPv6 address", text=repr(text), host=host),
+            say("{text}: {host} is not an IPv6 address", text=_said(text), host=host),
             remedy="Such as fd00::20 or fe80::20%eth0",
         ) from None
     if address.is_link_local and not address.scope_id:

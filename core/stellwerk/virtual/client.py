@@ -60,6 +60,12 @@ class VirtualCluster:
         self._writer = writer
         self._lock = asyncio.Lock()
         self._number = 0
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def wait_gone(self) -> None:
+        """Until the process that `start` made has ended by itself."""
+        assert self._process is not None, "only who started it hears of its end"
+        await self._process.wait()
 
     @classmethod
     @contextlib.asynccontextmanager
@@ -88,6 +94,7 @@ class VirtualCluster:
                 hello = await _hello(process.stdout)
             found = [_node(item) for item in hello["nodes"]]
             cluster = cls(process.stdout, process.stdin, Path(hello["dir"]), hello["topology"], found)
+            cluster._process = process
             for fault in faults:
                 await cluster.set_fault(**fault)
             yield cluster

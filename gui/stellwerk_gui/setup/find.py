@@ -149,7 +149,7 @@ class FindStep(StepPage):
             self._list.addWidget(row_frame)
         if not self.controller.nodes:
             self._list.addWidget(label(self.tr("No machine yet"), "muted"))
-        self._list.addStretch(1)
+
         self.show_found(self._found, self._available)
         self.changed.emit()
 

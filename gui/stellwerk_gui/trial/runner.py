@@ -46,9 +46,24 @@ class Trial(QObject):
         try:
             async with VirtualCluster.start(nodes=nodes, topology=topology) as cluster:
                 report(cluster)
-                await self._stop.wait()
+                await self._until_stopped(cluster, self._stop)
         finally:
             self._finished.set()
+
+    async def _until_stopped(self, cluster: Any, stop: asyncio.Event) -> None:
+        """Returns when it is to end. Raises `StellwerkError` when its process ended by itself."""
+        asked, gone = asyncio.ensure_future(stop.wait()), asyncio.ensure_future(cluster.wait_gone())
+        try:
+            await asyncio.wait((asked, gone), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (asked, gone):
+                task.cancel()
+        if not stop.is_set():
+            raise StellwerkError(
+                "the virtual cluster has ended",
+                why="its process is gone, and with it all its machines",
+                remedy="Close this cluster and choose “Try a virtual cluster” again",
+            )
 
     def _arrived(self, cluster: Any) -> None:
         self.cluster = cluster

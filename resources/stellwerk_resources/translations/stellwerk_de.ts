@@ -2517,6 +2517,10 @@
    <translation>Das andere Fenster schließen und nochmals versuchen</translation>
   </message>
   <message>
+   <source>Close this cluster and choose “Try a virtual cluster” again</source>
+   <translation>Diesen Cluster schließen und erneut „Virtuellen Cluster testen“ wählen</translation>
+  </message>
+  <message>
    <source>CmaTotal: 0 kB, CmaFree: {cma_free_kb} kB</source>
    <translation>CmaTotal: 0 kB, CmaFree: {cma_free_kb} kB</translation>
   </message>
@@ -4231,6 +4235,10 @@
   <message>
    <source>its link-local address changes at every start</source>
    <translation>ihre Link-Local-Adresse wechselt bei jedem Start</translation>
+  </message>
+  <message>
+   <source>its process is gone, and with it all its machines</source>
+   <translation>sein Prozess ist weg und mit ihm alle seine Maschinen</translation>
   </message>
   <message>
    <source>its routes are those of an earlier plan</source>
