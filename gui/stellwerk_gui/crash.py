@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import logging
+import os
 import platform
 import sys
 import threading
@@ -12,6 +14,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
+from typing import TextIO
 
 from PySide6.QtCore import QObject, Signal
 
@@ -33,14 +36,37 @@ class CrashHandler(QObject):
         super().__init__(parent)
         self._folder = folder
         self._recent_log = recent_log
+        self._native: TextIO | None = None
         self._before = sys.excepthook
         self._before_threads = threading.excepthook
 
     def install(self) -> None:
         sys.excepthook = self._handle
         threading.excepthook = self._handle_thread
+        self._watch_native()
+
+    def _watch_native(self) -> None:
+        """A crash below Python leaves its stack in a file: nothing else could write it then."""
+        if faulthandler.is_enabled():
+            return  # somebody else's, with a place of its own
+        path = self._folder / f"crash-native-{datetime.now(UTC):%Y%m%d-%H%M%S}-{os.getpid()}.txt"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._native = path.open("x")
+        except OSError as error:
+            LOG.warning("a crash below Python would leave no report: %s", error)
+            return
+        faulthandler.enable(self._native)
+
+    def _unwatch_native(self) -> None:
+        native, self._native = self._native, None
+        if native is not None:
+            faulthandler.disable()
+            native.close()
+            Path(native.name).unlink(missing_ok=True)
 
     def uninstall(self) -> None:
+        self._unwatch_native()
         sys.excepthook = self._before
         threading.excepthook = self._before_threads
 
@@ -80,4 +106,12 @@ class CrashHandler(QObject):
 
     def left_over(self) -> list[Path]:
         """Reports of earlier runs that nobody has looked at."""
-        return sorted(self._folder.glob("crash-*.json")) if self._folder.is_dir() else []
+        if not self._folder.is_dir():
+            return []
+        native = []
+        for path in self._folder.glob("crash-native-*.txt"):
+            if path.stat().st_size:
+                native.append(path)
+            elif not Path("/proc", path.stem.rpartition("-")[2]).exists():
+                path.unlink()  # that window was killed: there is nothing to read
+        return sorted([*self._folder.glob("crash-*.json"), *native])

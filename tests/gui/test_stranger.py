@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,7 @@ from stellwerk.setup.store import ClusterLock
 from stellwerk.telemetry import TelemetryStore
 from stellwerk_gui import shell, theme
 from stellwerk_gui.app import Application
+from stellwerk_gui.crash import CrashHandler
 from stellwerk_gui.start.page import RecentRow
 from stellwerk_gui.widgets.controls import sentence
 
@@ -196,3 +199,26 @@ def test_a_virtual_cluster_that_died_is_said_and_its_panel_goes(window: Applicat
 def test_what_was_typed_is_quoted_no_longer_than_a_sentence_holds() -> None:
     _, problems = parse_targets("a" * 300)
     assert len(str(problems[0])) < 200
+
+
+DIES = """
+import ctypes, sys
+from pathlib import Path
+from stellwerk_gui.crash import CrashHandler
+handler = CrashHandler(Path(sys.argv[1]), list)
+handler.install()
+if sys.argv[2] == "die":
+    ctypes.string_at(0)
+handler.uninstall()
+"""
+
+
+@pytest.mark.parametrize(("way", "reports"), [("die", 1), ("end", 0)])
+def test_a_crash_below_python_leaves_a_report_that_the_next_start_offers(
+    tmp_path: Path, way: str, reports: int
+) -> None:
+    subprocess.run([sys.executable, "-c", DIES, str(tmp_path), way], check=False)
+    left = CrashHandler(tmp_path, list).left_over()
+    assert len(left) == reports
+    assert all("Segmentation fault" in path.read_text() for path in left)
+    assert len(list(tmp_path.iterdir())) == reports, "nothing empty stays"
