@@ -404,8 +404,8 @@ def _entry(folder: ClusterFolder) -> RecentEntry:
     try:
         cluster = folder.load()
     except StellwerkError as error:
-        state, tip = translate("its file cannot be read"), local(str(error))
-        return RecentEntry(folder, folder.path.name, "", "", 0, state, "circle-x", "bad", at, seen, tip)
+        broken, tip = translate("its file cannot be read"), local(str(error))
+        return RecentEntry(folder, folder.path.name, "", "", 0, broken, "circle-x", "bad", at, seen, tip)
     count = len(cluster.nodes)
     kind = cluster.topology or ""
     shape = translate("1 Spark") if count == 1 else translate("{n} Sparks").format(n=count)

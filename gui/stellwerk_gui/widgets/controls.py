@@ -83,9 +83,12 @@ def _begins_with_a_name(text: str) -> bool:
     if not isinstance(text, Text):
         return False
     first = re.match(r"\{(\w+)\}", text.template)
-    begins = text.args.get(first.group(1)) if first else None
+    if first is None:
+        return False
+    name = first.group(1)
+    begins = text.args.get(name)
     # What `joined` puts together are texts of ours, no names.
-    return begins is not None and not isinstance(begins, Text) and not re.fullmatch(r"p\d+", first.group(1))
+    return begins is not None and not isinstance(begins, Text) and not re.fullmatch(r"p\d+", name)
 
 
 def sentence(text: str) -> str:
