@@ -115,6 +115,8 @@ class NodePanel(QFrame):
             return
         note = self.controller.node_notes().get(self.name)
         self._show_tag(node.state, note[0] if note is not None and node.ready else "")
+        if not node.ready and node.reason:
+            self._column.addWidget(Note("warn", "", node.reason, small=True))
         if note is not None:
             what_to_do, step = self.controller.remedy(self.name)
             checks = [c for c in self.controller.bad_checks() if c.node == self.name and not step]
@@ -129,8 +131,6 @@ class NodePanel(QFrame):
                 actions.append(show)
             kind = "bad" if note[0] == "bad" else "warn"
             self._column.addWidget(Note(kind, "", f"{sentence(note[1])} {why}".strip(), actions, small=True))
-        elif not node.ready and node.reason:
-            self._column.addWidget(Note("warn", "", node.reason, small=True))
         if member is not None:
             for i, port in enumerate(member.ports):
                 if i:
