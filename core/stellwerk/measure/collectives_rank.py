@@ -13,6 +13,7 @@ import struct
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Protocol
 
 FRAME = struct.Struct("!I")
@@ -83,7 +84,7 @@ class StellwerkRunner:
             transport=config["transport"],
             link=Link(config["delay_us"], config["gbps"]),
             topology=config["topology"],
-            tuning=config["tuning"],
+            tuning=Path(config["tuning"]) if config["tuning"] else None,
             timeout_s=60.0,
         )
 

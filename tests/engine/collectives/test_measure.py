@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from click.testing import CliRunner
 
 from stellwerk.cli.main import cli
+from stellwerk.collectives.kinds import Topology
 from stellwerk.measure import collectives as benchmark
+from stellwerk.measure.collectives_report import store_tuning
 
 
 def test_the_command_measures_checks_and_writes_files(tmp_path: Path) -> None:
@@ -75,3 +78,13 @@ def test_figures_go_to_standard_output_and_nothing_else_does() -> None:
     outcome = CliRunner().invoke(cli, [*command.split(), "--csv", "-"])
     assert outcome.exit_code == 0, outcome.output
     assert [line.split(",")[0] for line in outcome.stdout.splitlines()] == ["contender", "tcp auto", "tcp ring"]
+
+
+def test_auto_takes_the_table_that_a_run_is_given(tmp_path: Path) -> None:
+    small = benchmark.Plan(
+        ranks=(2,), sizes=(1024,), transports=("tcp",), algorithms=("ring",), rivals=(), seconds_per_cell=0.01
+    )
+    stored = list(store_tuning(benchmark.measure(small), Topology.HOST, tmp_path / "tuning.json"))
+    assert "ring" in stored[0]
+    result = benchmark.measure(replace(small, tuning=tmp_path / "tuning.json"))
+    assert str(tmp_path / "tuning.json") in " ".join(result.notes)
