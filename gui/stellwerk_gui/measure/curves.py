@@ -59,7 +59,6 @@ class SizePlot(QWidget):
         head = hbox(spacing=8)
         head.addWidget(label(title, "heading"))
         head.addWidget(Elided(f"{self._unit}, {self._words}", "second-muted"), 1)
-        head.addStretch(1)
         column.addLayout(head)
         self.plot = pg.PlotWidget(background=None)
         self.plot.setFrameShape(self.plot.Shape.NoFrame)
