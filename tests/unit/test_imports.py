@@ -31,6 +31,8 @@ sys.exit("\\n".join(failed) or 0)
 NEED_MORE = {
     "stellwerk.collectives.torch_backend",
     "stellwerk.collectives.torch_tensors",
+    "stellwerk.measure.decode_ranks",
+    "stellwerk.measure.reference",
     "stellwerk.serving.classifier.linear",
     "stellwerk.serving.classifier.training",
 }

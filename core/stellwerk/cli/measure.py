@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import click
 
+from stellwerk.cli.measure_models import decode
+from stellwerk.cli.measure_options import STDOUT, WRITTEN, numbers, place, words
 from stellwerk.collectives.kinds import Topology
 
 
 @click.group()
 def measure() -> None:
-    """Measure collectives, with rivals in the same run."""
+    """Measure collectives, and decoding over them, with rivals in the same run."""
+
+
+measure.add_command(decode)
 
 
 def _sizes(_: click.Context, __: click.Parameter, text: str) -> tuple[int, ...]:
@@ -32,34 +36,12 @@ def _sizes(_: click.Context, __: click.Parameter, text: str) -> tuple[int, ...]:
         raise click.BadParameter(str(error)) from error
 
 
-def _words(_: click.Context, __: click.Parameter, text: str) -> tuple[str, ...]:
-    return tuple(word for word in (part.strip() for part in text.split(",")) if word and word != "none")
-
-
-def _numbers(_: click.Context, __: click.Parameter, text: str) -> tuple[int, ...]:
-    try:
-        return tuple(sorted({int(part) for part in text.split(",")}))
-    except ValueError as error:
-        raise click.BadParameter(f"{text!r} is not a list of numbers") from error
-
-
-STDOUT = Path("-")
-WRITTEN = click.Path(path_type=Path, dir_okay=False, writable=True)
-
-
-def _place(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
-    """Before minutes of measuring, not after: can the file be written?"""
-    if path is not None and path != STDOUT and not os.access(path.parent, os.W_OK | os.X_OK):
-        raise click.BadParameter(f"the folder {path.parent} is not there or cannot be written to")
-    return path
-
-
 @measure.command("collectives")
-@click.option("--ranks", default="2,4,8", callback=_numbers, help="Numbers of ranks, e.g. 2,4,8.")
+@click.option("--ranks", default="2,4,8", callback=numbers, help="Numbers of ranks, e.g. 2,4,8.")
 @click.option("--sizes", default="1K..16M", callback=_sizes, help="Sizes, e.g. 1K,8K,1M, or 1K..16M in steps of four.")
-@click.option("--transports", default="shm,tcp", callback=_words, help="What carries the bytes: shm, tcp, python.")
-@click.option("--algorithms", default="direct,two_shot,recursive_doubling,ring", callback=_words, help="Beside `auto`.")
-@click.option("--rivals", default="gloo,ompi-tcp,ompi-shm", callback=_words, help="Measured in the same run, or none.")
+@click.option("--transports", default="shm,tcp", callback=words, help="What carries the bytes: shm, tcp, python.")
+@click.option("--algorithms", default="direct,two_shot,recursive_doubling,ring", callback=words, help="Beside `auto`.")
+@click.option("--rivals", default="gloo,ompi-tcp,ompi-shm", callback=words, help="Measured in the same run, or none.")
 @click.option("--link-delay-us", default=0.0, help="Emulate a link with this delay (our own transports only).")
 @click.option("--link-gbps", default=0.0, help="Emulate a link with this rate.")
 @click.option("--topology", type=click.Choice([t.value for t in Topology]), help="How the nodes are joined.")
@@ -78,8 +60,8 @@ def _place(_: click.Context, __: click.Parameter, path: Path | None) -> Path | N
     metavar="[NAME]",
     help="One rank per machine of a cluster, over its fabric, in place of this computer; --tune stores with it.",
 )
-@click.option("--json", "json_file", type=WRITTEN, callback=_place, help="Write the figures as JSON (- for stdout).")
-@click.option("--csv", "csv_file", type=WRITTEN, callback=_place, help="Write the figures as CSV (- for stdout).")
+@click.option("--json", "json_file", type=WRITTEN, callback=place, help="Write the figures as JSON (- for stdout).")
+@click.option("--csv", "csv_file", type=WRITTEN, callback=place, help="Write the figures as CSV (- for stdout).")
 @click.pass_context
 def collectives(
     context: click.Context,
