@@ -26,7 +26,11 @@ def start_trial(window: Application, nodes: int, topology: str) -> None:
 
 
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize(("topology", "looks"), [("ring", "dark"), ("switch", "light")])
+@pytest.mark.parametrize(
+    ("topology", "looks"),
+    # The keyboard's way leads over a switch in the light theme, too: the mouse's need not be gone every time.
+    [("ring", "dark"), pytest.param("switch", "light", marks=pytest.mark.soak)],
+)
 def test_eight_machines_from_nothing_to_watched_with_the_mouse(
     qapp: QApplication, tmp_path: Path, topology: str, looks: str
 ) -> None:

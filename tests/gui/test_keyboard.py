@@ -60,7 +60,7 @@ def can_go_on(window: Application, name: str) -> bool:
 
 @pytest.mark.timeout(240)
 def test_the_whole_way_with_the_keyboard_alone(qapp: QApplication, tmp_path: Path) -> None:
-    with opened(qapp, tmp_path / "data") as window:
+    with opened(qapp, tmp_path / "data", theme="light") as window:
         setup, shell = window.setup_page, window.shell
         shell.activateWindow()
         wait_until(shell.isActiveWindow)
