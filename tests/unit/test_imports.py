@@ -33,6 +33,7 @@ NEED_MORE = {
     "stellwerk.collectives.torch_tensors",
     "stellwerk.measure.decode_ranks",
     "stellwerk.measure.reference",
+    "stellwerk.measure.training_ranks",
     "stellwerk.serving.classifier.linear",
     "stellwerk.serving.classifier.training",
 }

@@ -7,17 +7,18 @@ from pathlib import Path
 
 import click
 
-from stellwerk.cli.measure_models import decode
+from stellwerk.cli.measure_models import decode, training
 from stellwerk.cli.measure_options import STDOUT, WRITTEN, numbers, place, words
 from stellwerk.collectives.kinds import Topology
 
 
 @click.group()
 def measure() -> None:
-    """Measure collectives, and decoding over them, with rivals in the same run."""
+    """Measure collectives, and decoding and training over them, with rivals in the same run."""
 
 
 measure.add_command(decode)
+measure.add_command(training)
 
 
 def _sizes(_: click.Context, __: click.Parameter, text: str) -> tuple[int, ...]:

@@ -117,3 +117,43 @@ async def decode(
     _show(console, title, benchmark.HEADS, benchmark.table(result), benchmark.sentences(result))
     _write(json_file, benchmark.to_json(result))
     return DONE if result.right else FINDINGS
+
+
+@click.command("training")
+@click.option("--ranks", default="1,2,4", show_default=True, callback=numbers, help="Numbers of ranks, e.g. 1,2,4.")
+@click.option("--steps", type=click.IntRange(3), default=60, show_default=True, help="The first two are not timed.")
+@click.option(
+    "--batch", type=click.IntRange(1), default=16, show_default=True, help="Sequences per step, shared by the ranks."
+)
+@click.option(
+    "--transport", type=click.Choice(["auto", "shm", "tcp"]), default="auto", show_default=True, help="Of our backend."
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Gives the first weights and the data.")
+@_json
+@command
+async def training(
+    ranks: tuple[int, ...], steps: int, batch: int, transport: str, seed: int, json_file: Path | None
+) -> int:
+    """Train a small GPT data-parallel (DDP) over the backend `stellwerk` and over Gloo, beside one rank.
+
+    It learns the characters of a book chapter. Gradients are exchanged in buckets while the backward pass runs. All
+    ranks must end with the same bits, and every line must learn the same. Exit code 1 if not, 2 if it could not be
+    measured.
+
+    The ranks share this computer, so the speed-up of a cluster is not shown. Machines of a cluster cannot take part:
+    what is sent to them has no torch. Needs torch (pip install 'stellwerk[torch]').
+    """
+    from stellwerk.measure import training as benchmark
+    from stellwerk.measure.collectives import MeasurementFailed
+
+    try:
+        plan = benchmark.Plan(ranks, steps, batch, transport=transport, seed=seed)
+        with _progress() as progress:
+            result = await benchmark.measure(plan, progress)
+    except (ValueError, MeasurementFailed) as error:
+        raise StellwerkError("the training could not be measured", why=str(error)) from error
+    console = err if json_file == STDOUT else out
+    title = f"{result.weights} weights, {plan.batch} sequences of {plan.context} characters per step"
+    _show(console, title, benchmark.HEADS, benchmark.table(result), benchmark.sentences(result))
+    _write(json_file, benchmark.to_json(result))
+    return DONE if result.right else FINDINGS

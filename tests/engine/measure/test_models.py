@@ -1,4 +1,4 @@
-"""Models measured over real ranks: decoding, a rank that dies, Ctrl-C."""
+"""Models measured over real ranks: decoding, training, a rank that dies, Ctrl-C."""
 
 from __future__ import annotations
 
@@ -58,6 +58,22 @@ async def test_decode_gives_the_tokens_of_one_rank_with_every_algorithm_and_gloo
     assert all(0 < x["reduce_share"] < 1 for x in figures["lines"][1:])
     assert len(figures["token_ids"]) == 6
     assert "All 6 token ids are those of one rank" in told.decode()
+
+
+async def test_training_gives_the_same_bits_on_all_ranks_and_learns_like_one_rank_and_gloo() -> None:
+    process = await command("training", "--ranks", "1,2", "--steps", "6", "--batch", "4", "--json", "-")
+    said, told = await asyncio.wait_for(process.communicate(), 60)
+    assert process.returncode == 0, told.decode()
+    figures = json.loads(said)
+    assert [(x["ranks"], x["backend"]) for x in figures["lines"]] == [(1, "none"), (2, "stellwerk"), (2, "gloo")]
+    for line in figures["lines"]:
+        assert line["same_bits"]
+        assert line["losses"][-1] < line["losses"][0] - 0.2
+        assert line["losses"] == pytest.approx(figures["lines"][0]["losses"], abs=1e-3)
+        assert line["speed_up"] > 0
+    assert all(x["buckets"] > 3 and x["apart"] < 1e-2 for x in figures["lines"][1:])
+    assert figures["right"]
+    assert "every rank ended with the same bits" in told.decode()
 
 
 async def test_a_killed_rank_is_named_and_the_others_end() -> None:
