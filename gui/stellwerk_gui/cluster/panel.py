@@ -131,6 +131,8 @@ class NodePanel(QFrame):
                 actions.append(show)
             kind = "bad" if note[0] == "bad" else "warn"
             self._column.addWidget(Note(kind, "", f"{sentence(note[1])} {why}".strip(), actions, small=True))
+        elif not node.ready and node.reason:
+            self._column.addWidget(Note("warn", "", node.reason, small=True))
         if member is not None:
             for i, port in enumerate(member.ports):
                 if i:

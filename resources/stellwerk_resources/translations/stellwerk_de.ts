@@ -2265,6 +2265,10 @@
    <translation>/var/lib/stellwerk</translation>
   </message>
   <message>
+   <source>1 rank</source>
+   <translation>1 Rang</translation>
+  </message>
+  <message>
    <source>256 virtual clusters run already</source>
    <translation>256 virtuelle Cluster laufen schon</translation>
   </message>
@@ -2695,6 +2699,10 @@
   <message>
    <source>Install it on the machine: sudo apt install python3</source>
    <translation>Es auf der Maschine installieren: sudo apt install python3</translation>
+  </message>
+  <message>
+   <source>Install it with: pip install 'stellwerk[torch]'</source>
+   <translation>Installieren mit: pip install 'stellwerk[torch]'</translation>
   </message>
   <message>
    <source>It answered something else ({text})</source>
@@ -5465,6 +5473,10 @@
    <translation>die Maschinen haben einander noch nicht gerufen</translation>
   </message>
   <message>
+   <source>the model of this measurement runs on it</source>
+   <translation>das Modell dieser Messung läuft darauf</translation>
+  </message>
+  <message>
    <source>the name of an environment variable is empty or holds '='</source>
    <translation>der Name einer Umgebungsvariablen ist leer oder enthält „=“</translation>
   </message>
@@ -5743,6 +5755,10 @@
   <message>
    <source>together the halves stay below the mark</source>
    <translation>zusammen bleiben die Hälften unter der Marke</translation>
+  </message>
+  <message>
+   <source>torch is not installed</source>
+   <translation>torch ist nicht installiert</translation>
   </message>
   <message>
    <source>traffic to {destination} leaves {way}, not through {netdev}</source>
