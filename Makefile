@@ -25,14 +25,12 @@ types:
 imports:
 	$(BIN)/lint-imports
 
-# The unit tests share nothing and run two at a time; the others drive real processes, sockets and shared memory alone.
+# Unit tests share nothing, and each file of the window's and of whole journeys has a virtual cluster of its own: two at a time.
+# The others drive real processes, sockets and shared memory, and want them for themselves.
 pytest:
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/unit
-	$(BIN)/python -m pytest --ignore tests/unit
-
-# The verbs transport over soft-RoCE in an emulated machine (QEMU). Five to twelve minutes; never part of `make test`.
-test-rdma: $(VENV)/.test
-	$(BIN)/python tests/lab/rdma/run.py
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/gui tests/e2e
+	$(BIN)/python -m pytest --ignore tests/unit --ignore tests/gui --ignore tests/e2e
 
 # The rivals of the benchmarks: never needed to run or to test the program.
 bench-deps: $(VENV)/.test
