@@ -32,6 +32,10 @@ pytest:
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/gui tests/e2e
 	$(BIN)/python -m pytest --ignore tests/unit --ignore tests/gui --ignore tests/e2e
 
+# The verbs transport over soft-RoCE in an emulated machine (QEMU). Five to twelve minutes; never part of `make test`.
+test-rdma: $(VENV)/.test
+	$(BIN)/python tests/lab/rdma/run.py
+
 # The rivals of the benchmarks: never needed to run or to test the program.
 bench-deps: $(VENV)/.test
 	scripts/bench-deps.sh $(BIN)

@@ -104,7 +104,10 @@ def parse_addresses(data: Any) -> tuple[tuple[Address, ...], dict[str, int], dic
         flags = link.get("flags")
         if isinstance(flags, list):
             up[name] = "UP" in flags
-        for info in link.get("addr_info") or ():
+        infos = link.get("addr_info")
+        for info in infos if isinstance(infos, list) else ():
+            if not isinstance(info, dict):
+                continue
             local, length = info.get("local"), info.get("prefixlen")
             if isinstance(local, str) and isinstance(length, int):
                 dynamic = bool(info.get("dynamic") or info.get("temporary"))

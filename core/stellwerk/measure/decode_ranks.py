@@ -21,7 +21,7 @@ import torch
 import torch.distributed as dist
 
 from stellwerk.collectives import Communicator, Link
-from stellwerk.measure.forked import Say, need_starter, run_ranks, same_for_all, serve
+from stellwerk.measure.forked import Tell, need_starter, run_ranks, same_for_all, serve
 from stellwerk.measure.reference import Decoded, Decoder, Shape, decode, part, whole
 
 WARM_UP = 4
@@ -69,8 +69,8 @@ def gloo(folder: str, rank: int, ranks: int) -> Iterator[None]:
 class Run:
     """Everything that the processes of one measurement share: they are forked with it."""
 
-    def __init__(self, plan: dict[str, Any], say: Say) -> None:
-        self._plan, self._say = plan, say
+    def __init__(self, plan: dict[str, Any], tell: Tell) -> None:
+        self._plan, self._tell = plan, tell
         self._shape = Shape(plan["layers"], plan["width"], plan["heads"], plan["tokens"])
         self._weights = whole(self._shape, plan["seed"])
         self._wanted = decode(Decoder(self._shape, self._weights), plan["tokens"], need_starter)
@@ -89,7 +89,7 @@ class Run:
 
     def _hear(self, rank: int, what: str) -> None:
         if rank == 0:
-            self._say({"done": self._done, "of": self._of, "what": what})
+            self._tell({"done": self._done, "of": self._of, "what": what})
             self._done += 1
 
     def _line(self, ranks: int, number: int, answers: list[Any]) -> dict[str, Any]:
@@ -105,10 +105,10 @@ class Run:
             "same_bits": same_for_all([m["digest"] for m in mine]),
         }
 
-    def _rank(self, ranks: int, door: socket.socket, token: str, folder: str, rank: int, say: Say) -> list[Any]:
+    def _rank(self, ranks: int, door: socket.socket, token: str, folder: str, rank: int, tell: Tell) -> list[Any]:
         decoder = Decoder(self._shape, part(self._shape, self._weights, rank, ranks))
         if ranks == 1:
-            return self._turns({"whole model": lambda: None}, lambda: None, decoder, 1, say)
+            return self._turns({"whole model": lambda: None}, lambda: None, decoder, 1, tell)
         plan = self._plan
         link = Link(plan["delay_us"])
         rivals = gloo(folder, rank, ranks) if "gloo" in plan["contenders"] else nullcontext()
@@ -132,10 +132,10 @@ class Run:
                 else:
                     algorithm = None if name == "auto" else name
                     ways[name] = comm.prepare_all_reduce(decoder.partial, algorithm=algorithm)
-            return self._turns(ways, comm.barrier, decoder, ranks, say)
+            return self._turns(ways, comm.barrier, decoder, ranks, tell)
 
     def _turns(
-        self, ways: dict[str, Callable[[], Any]], barrier: Callable[[], Any], decoder: Decoder, ranks: int, say: Say
+        self, ways: dict[str, Callable[[], Any]], barrier: Callable[[], Any], decoder: Decoder, ranks: int, tell: Tell
     ) -> list[dict[str, Any]]:
         found = {
             name: {"contender": name, "seconds": [], "reducing": [], "parts_at": -1, "apart": 0.0, "digest": ""}
@@ -145,7 +145,7 @@ class Run:
         for turn in range(self._plan["rounds"]):
             # Forwards, then backwards: whoever comes first after a pause has cold caches.
             for name in ways if turn % 2 == 0 else reversed(ways):
-                say(f"{ranks} ranks, {name}")
+                tell(f"{ranks} ranks, {name}")
                 decode(decoder, min(WARM_UP, tokens), ways[name])
                 barrier()
                 self._one(found[name], decoder, Timed(ways[name]), tokens)
@@ -163,11 +163,11 @@ class Run:
             found["parts_at"] = parts_at
 
 
-def work(plan: dict[str, Any], say: Say) -> dict[str, Any]:
+def work(plan: dict[str, Any], tell: Tell) -> dict[str, Any]:
     """See the module."""
     # One thread per rank: more would compete with the other ranks for the processors.
     torch.set_num_threads(1)
-    return Run(plan, say).measure()
+    return Run(plan, tell).measure()
 
 
 if __name__ == "__main__":

@@ -18,11 +18,11 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
-Say = Callable[[Any], None]
+Tell = Callable[[Any], None]
 PR_SET_PDEATHSIG = 1
 
 
-class RankFailed(Exception):
+class RankDied(Exception):
     """A rank ended before it was done; the text says which one and why."""
 
 
@@ -46,21 +46,21 @@ def need_starter() -> None:
         raise StarterGone
 
 
-def run_ranks(ranks: int, work: Callable[[int, Say], Any], on_message: Callable[[int, Any], None]) -> list[Any]:
-    """Run `work(rank, say)` in so many processes; returns what it returned on each. RankFailed if one fails."""
+def run_ranks(ranks: int, work: Callable[[int, Tell], Any], on_message: Callable[[int, Any], None]) -> list[Any]:
+    """Run `work(rank, tell)` in so many processes; returns what it returned on each. RankDied if one fails."""
     results: dict[int, Any] = {}
     with _Family() as family:
         for rank in range(ranks):
             family.fork(rank, work)
         for rank, message in family.messages():
             if "failed" in message:
-                raise RankFailed(f"rank {rank} of {ranks}: {message['failed']}")
+                raise RankDied(f"rank {rank} of {ranks}: {message['failed']}")
             if "result" in message:
                 results[rank] = message["result"]
             elif "said" in message:
                 on_message(rank, message["said"])
             elif rank not in results:
-                raise RankFailed(f"rank {rank} of {ranks} {family.end_of(rank)}")
+                raise RankDied(f"rank {rank} of {ranks} {family.end_of(rank)}")
     return [results[rank] for rank in range(ranks)]
 
 
@@ -89,7 +89,7 @@ class _Family:
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 
-    def fork(self, rank: int, work: Callable[[int, Say], Any]) -> None:
+    def fork(self, rank: int, work: Callable[[int, Tell], Any]) -> None:
         """Start a rank."""
         sys.stdout.flush()
         sys.stderr.flush()
@@ -146,7 +146,7 @@ def _end_with(parent: int) -> None:
         os._exit(1)
 
 
-def _be_rank(rank: int, work: Callable[[int, Say], Any], pipe: int, parent: int) -> NoReturn:
+def _be_rank(rank: int, work: Callable[[int, Tell], Any], pipe: int, parent: int) -> NoReturn:
     """The life of a forked process; it never returns into its parent's code."""
     code = 1
     try:
@@ -171,18 +171,18 @@ def _be_rank(rank: int, work: Callable[[int, Say], Any], pipe: int, parent: int)
         os._exit(code)
 
 
-def serve(argument: str, work: Callable[[Any, Say], Any]) -> int:
-    """What the started module does: `work(plan, say)`; every line on standard output is a message."""
+def serve(argument: str, work: Callable[[Any, Tell], Any]) -> int:
+    """What the started module does: `work(plan, tell)`; every line on standard output is a message."""
 
-    def say(message: Any) -> None:
+    def tell(message: Any) -> None:
         sys.stdout.write(json.dumps(message) + "\n")
         sys.stdout.flush()
 
     end_on_request()
     try:
-        say({"result": work(json.loads(argument), say)})
-    except RankFailed as error:
-        say({"failed": str(error)})
+        tell({"result": work(json.loads(argument), tell)})
+    except RankDied as error:
+        tell({"failed": str(error)})
         return 1
     except (StarterGone, BrokenPipeError):
         return 1

@@ -19,7 +19,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 import stellwerk.collectives.torch_backend  # noqa: F401 (makes "stellwerk" known to torch.distributed)
 from stellwerk.measure.decode_ranks import digest
-from stellwerk.measure.forked import Say, run_ranks, same_for_all, serve
+from stellwerk.measure.forked import Tell, run_ranks, same_for_all, serve
 
 TIMEOUT = timedelta(seconds=60)
 WARM_UP = 2  # DDP puts its buckets into the order of the backward pass after the first step
@@ -109,11 +109,11 @@ def weights(module: nn.Module) -> Tensor:
     return torch.cat([p.detach().flatten() for p in module.parameters()])
 
 
-def rank_of(plan: dict[str, Any], ranks: int, folder: str, rank: int, say: Say) -> list[dict[str, Any]]:
+def rank_of(plan: dict[str, Any], ranks: int, folder: str, rank: int, tell: Tell) -> list[dict[str, Any]]:
     """What one rank measures: alone without a backend, else over ours and over Gloo."""
     trainer = Trainer(plan, rank, ranks)
     if ranks == 1:
-        say("1 rank")
+        tell("1 rank")
         model = trainer.model()
         losses, seconds = trainer.train(model)
         return [_answer("none", losses, seconds, weights(model), 1)]
@@ -127,7 +127,7 @@ def rank_of(plan: dict[str, Any], ranks: int, folder: str, rank: int, say: Say) 
             raise RuntimeError(f"the backend is off: {ours.fallback}")
         answers, trained = [], []
         for name, group in (("stellwerk", ours), ("gloo", dist.new_group(backend="gloo", timeout=TIMEOUT))):
-            say(f"{ranks} ranks, {name}")
+            tell(f"{ranks} ranks, {name}")
             # Small buckets, so that gradients travel while the backward pass still runs.
             ddp = DistributedDataParallel(trainer.model(), process_group=group, bucket_cap_mb=plan["bucket_mb"])
             facts: Any = ddp
@@ -148,7 +148,7 @@ def _answer(name: str, losses: list[float], seconds: float, trained: Tensor, buc
     return found | {"apart": 0.0, "weights": trained.numel()}
 
 
-def work(plan: dict[str, Any], say: Say) -> list[dict[str, Any]]:
+def work(plan: dict[str, Any], tell: Tell) -> list[dict[str, Any]]:
     """See the module."""
     torch.set_num_threads(1)  # more would compete with the other ranks for the processors
     lines, done, of = [], 0, sum(1 if n == 1 else 2 for n in plan["ranks"])
@@ -156,7 +156,7 @@ def work(plan: dict[str, Any], say: Say) -> list[dict[str, Any]]:
     def hear(rank: int, what: str) -> None:
         nonlocal done
         if rank == 0:
-            say({"done": done, "of": of, "what": what})
+            tell({"done": done, "of": of, "what": what})
             done += 1
 
     for ranks in plan["ranks"]:

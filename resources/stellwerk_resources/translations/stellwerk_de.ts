@@ -2265,10 +2265,6 @@
    <translation>/var/lib/stellwerk</translation>
   </message>
   <message>
-   <source>1 rank</source>
-   <translation>1 Rang</translation>
-  </message>
-  <message>
    <source>256 virtual clusters run already</source>
    <translation>256 virtuelle Cluster laufen schon</translation>
   </message>
