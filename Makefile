@@ -26,11 +26,12 @@ imports:
 	$(BIN)/lint-imports
 
 # Unit tests share nothing, and each file of the window's and of whole journeys has a virtual cluster of its own: two at a time.
-# The others drive real processes, sockets and shared memory, and want them for themselves.
+# The others drive real processes, sockets and shared memory, or hit a moment of an apply, and want the processors for themselves.
+WALK := tests/e2e/test_fault_walk.py
 pytest:
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/unit
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/gui tests/e2e
-	$(BIN)/python -m pytest --ignore tests/unit --ignore tests/gui --ignore tests/e2e
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/gui tests/e2e --ignore $(WALK)
+	$(BIN)/python -m pytest tests/engine tests/lab tests/native $(WALK)
 
 # The verbs transport over soft-RoCE in an emulated machine (QEMU). Five to twelve minutes; never part of `make test`.
 test-rdma: $(VENV)/.test
