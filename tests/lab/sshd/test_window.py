@@ -38,8 +38,8 @@ def test_a_real_machine_is_paired_read_and_watched(
         wait_until(setup.next.isEnabled, 60, lambda: reads(setup))
         click(setup.next)
         wait_until(lambda: window.controller.look is not None, 30)
-        machines = next(p for p in setup.steps.findChildren(PartItem) if p.isVisible() and p.view.title == "Machines")
-        click(machines)
+        wait_until(lambda: _parts(setup.steps, "Machines"))
+        click(_parts(setup.steps, "Machines")[0])
         said = sees(setup, "GiB")
         assert "simulated" not in said
         if not Path("/dev/nvidiactl").exists():
@@ -61,6 +61,10 @@ def test_a_real_machine_is_paired_read_and_watched(
         answer(f"Un-pair {name}?", press_="Un-pair")
         wait_until(lambda: not window.controller.nodes, 30)
     assert sorted(path.name for path in sshd.home.iterdir()) == [".ssh"]
+
+
+def _parts(steps: QWidget, title: str) -> list[PartItem]:
+    return [p for p in steps.findChildren(PartItem) if p.isVisible() and p.view.title == title]
 
 
 def _choice(page: QWidget, place: int) -> Combo:
