@@ -14,7 +14,16 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShortcut,
 )
-from PySide6.QtWidgets import QFrame, QMainWindow, QProgressBar, QSizePolicy, QStackedWidget, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QLineEdit,
+    QMainWindow,
+    QPlainTextEdit,
+    QProgressBar,
+    QSizePolicy,
+    QStackedWidget,
+    QWidget,
+)
 
 from stellwerk.model.errors import StellwerkError
 from stellwerk_gui import theme
@@ -221,8 +230,13 @@ class Shell(QMainWindow):
         return super().event(event)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        """A text field keeps its keys to itself; that the focus leaves it is told here."""
-        theme.current().show_focus()
+        """A text field keeps its keys to itself; that the focus leaves it is told here.
+
+        Qt asks here, too, when what has the focus is hidden or shut: nobody pressed a key then.
+        """
+        focus = self.focusWidget()
+        if isinstance(focus, (QLineEdit, QPlainTextEdit)) and focus.isVisibleTo(self):
+            theme.current().show_focus()
         return super().focusNextPrevChild(forward)
 
     def add_side_panel(self, panel: QWidget) -> None:
