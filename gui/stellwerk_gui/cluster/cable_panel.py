@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPointF, Qt, Signal
-from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtWidgets import QFrame, QWidget
 
 from stellwerk.model.fabric import PortRef
 from stellwerk.model.units import link_speed
 from stellwerk_gui import theme
 from stellwerk_gui.cluster.halves import HalfChart, HalfRow
-from stellwerk_gui.widgets.controls import Button, Note, Swatch, clear_layout, frame, hbox, label, sentence, vbox
+from stellwerk_gui.widgets.controls import Note, Swatch, clear_layout, frame, hbox, label, sentence, vbox
+from stellwerk_gui.widgets.side_panel import SidePanel
 
 if TYPE_CHECKING:
     from stellwerk.fabric.members import Member
@@ -98,36 +99,16 @@ class CableDetails(QWidget):
         return f"{where}, {link_speed(speed)}" if speed else where
 
 
-class CablePanel(QFrame):
+class CablePanel(SidePanel):
     """The details in the panel at the right."""
 
-    closed = Signal()
-
     def __init__(self, controller: Controller) -> None:
-        super().__init__()
-        self.setProperty("kind", "panel")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.setFixedWidth(theme.current().px(PANEL_W))
-        outer = vbox(self, spacing=0)
-        head = hbox(margins=(16, 12, 12, 8), spacing=8)
+        super().__init__(PANEL_W, spacing=8)
         self.title = label("", "title")
-        head.addWidget(self.title)
-        head.addStretch(1)
-        head.addWidget(
-            Button("", "icon", icon_name="x", icon_colour="muted", on_click=self.closed.emit, name=self.tr("Close"))
-        )
-        outer.addLayout(head)
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        inner = QWidget()
-        column = vbox(inner, margins=(16, 4, 16, 16), spacing=8)
+        self.head.addWidget(self.title)
         self.details = CableDetails(controller, notes=True)
-        column.addWidget(self.details)
-        column.addStretch(1)
-        area.setWidget(inner)
-        outer.addWidget(area, 1)
+        self.column.addWidget(self.details)
+        self.column.addStretch(1)
 
     def show_cable(self, cable: CableView) -> None:
         self.details.show_cable(cable)

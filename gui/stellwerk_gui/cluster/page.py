@@ -98,7 +98,6 @@ class ClusterPage(Page):
         self.panel.unpair.connect(self.unpair)
         self.panel.test_wanted.connect(self.test_wanted)
         self.panel.step_wanted.connect(self.step_wanted)
-        self.panel.setFixedWidth(theme.current().px(360))
         self.cable_panel = CablePanel(self.controller)
         self.cable_panel.closed.connect(self.close_panel)
         self.side: QWidget = self.panel  # the one of the two that is, or was, open

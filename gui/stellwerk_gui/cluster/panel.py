@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 from stellwerk.model.fabric import PortRef
 from stellwerk.model.units import gibibytes_from_kb, link_speed
@@ -24,61 +23,43 @@ from stellwerk_gui.widgets.controls import (
     label,
     restyle,
     sentence,
-    vbox,
 )
+from stellwerk_gui.widgets.side_panel import SidePanel
 
 if TYPE_CHECKING:
     from stellwerk.fabric.members import Member
     from stellwerk.model.fabric import Port
     from stellwerk_gui.controller import Controller
 
+PANEL_W = 360
 
-class NodePanel(QFrame):
+
+class NodePanel(SidePanel):
     """Ports with their halves, five minutes of traffic, addresses, machine."""
 
-    closed = Signal()
     logs = Signal(str)
     unpair = Signal(str)
     test_wanted = Signal(str)  # show what was measured of this node
     step_wanted = Signal(str)  # open the step of the wizard that puts it right
 
     def __init__(self, controller: Controller) -> None:
-        super().__init__()
-        self.setProperty("kind", "panel")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        super().__init__(PANEL_W, spacing=10)
         self.controller = controller
         self.name = ""
         self._halves: list[HalfRow] = []
         self._charts: list[HalfChart] = []
         self._shown: object = None
-        outer = vbox(self, spacing=0)
-        head = hbox(margins=(16, 12, 12, 8), spacing=8)
         self._swatch = hbox()
-        head.addLayout(self._swatch)
+        self.head.addLayout(self._swatch)
         self.title = label("", "title")
-        head.addWidget(self.title)
+        self.head.addWidget(self.title)
         self.tag = label("", "tag-plain")
-        head.addWidget(self.tag)
-        head.addStretch(1)
-        head.addWidget(
-            Button("", "icon", icon_name="x", icon_colour="muted", on_click=self.closed.emit, name=self.tr("Close"))
-        )
-        outer.addLayout(head)
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        inner = QWidget()
-        self._column = vbox(inner, margins=(16, 4, 16, 16), spacing=10)
-        area.setWidget(inner)
-        outer.addWidget(area, 1)
-        outer.addWidget(frame("line"))
-        foot = hbox(margins=(16, 10, 16, 10), spacing=8)
+        self.head.addWidget(self.tag)
+        foot = self.add_foot()
         foot.addWidget(Button(self.tr("Logs"), icon_name="align-left", on_click=lambda: self.logs.emit(self.name)))
         foot.addStretch(1)
         take_out = Button(self.tr("Un-pair"), "ghost", icon_name="trash", on_click=lambda: self.unpair.emit(self.name))
         foot.addWidget(take_out)
-        outer.addLayout(foot)
 
     def show_node(self, name: str) -> None:
         self.name = name
@@ -106,7 +87,7 @@ class NodePanel(QFrame):
 
     def _build(self, member: Member | None) -> None:
         node = self.controller.node(self.name)
-        clear_layout(self._column)
+        clear_layout(self.column)
         clear_layout(self._swatch)
         self._halves, self._charts = [], []
         self.title.setText(self.name)
@@ -116,7 +97,7 @@ class NodePanel(QFrame):
         note = self.controller.node_notes().get(self.name)
         self._show_tag(node.state, note[0] if note is not None and node.ready else "")
         if not node.ready and node.reason:
-            self._column.addWidget(Note("warn", "", node.reason, small=True))
+            self.column.addWidget(Note("warn", "", node.reason, small=True))
         if note is not None:
             what_to_do, step = self.controller.remedy(self.name)
             checks = [c for c in self.controller.bad_checks() if c.node == self.name and not step]
@@ -130,13 +111,13 @@ class NodePanel(QFrame):
                 show = Button(self.tr("Show the test"), "link", on_click=lambda: self.test_wanted.emit(self.name))
                 actions.append(show)
             kind = "bad" if note[0] == "bad" else "warn"
-            self._column.addWidget(Note(kind, "", f"{sentence(note[1])} {why}".strip(), actions, small=True))
+            self.column.addWidget(Note(kind, "", f"{sentence(note[1])} {why}".strip(), actions, small=True))
         elif not node.ready and node.reason:
-            self._column.addWidget(Note("warn", "", node.reason, small=True))
+            self.column.addWidget(Note("warn", "", node.reason, small=True))
         if member is not None:
             for i, port in enumerate(member.ports):
                 if i:
-                    self._column.addWidget(frame("line"))
+                    self.column.addWidget(frame("line"))
                 self._port(port)
         na = self.tr("not available")
         self._section(self.tr("Addresses"))
@@ -147,7 +128,7 @@ class NodePanel(QFrame):
         if member is not None:
             self._facts(member)
         self._pair(self.tr("Agent"), node.agent_version or na)
-        self._column.addStretch(1)
+        self.column.addStretch(1)
 
     def _show_tag(self, state: str, finding: str) -> None:
         words = {"bad": self.tr("Needs attention"), "degraded": self.tr("Degraded")}
@@ -156,8 +137,8 @@ class NodePanel(QFrame):
         restyle(self.tag, kind=kind or ("tag-good" if state == "ready" else "tag-plain"))
 
     def _section(self, text: str) -> None:
-        self._column.addWidget(frame("line"))
-        self._column.addWidget(label(text, "heading"))
+        self.column.addWidget(frame("line"))
+        self.column.addWidget(label(text, "heading"))
 
     def _pair(self, name: str, value: str) -> None:
         row = hbox(spacing=8)
@@ -165,7 +146,7 @@ class NodePanel(QFrame):
         left.setFixedWidth(theme.current().px(108))
         row.addWidget(left, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(label(value, "second", wrap=True, selectable=True), 1)
-        self._column.addLayout(row)
+        self.column.addLayout(row)
 
     def _port(self, port: Port) -> None:
         head = hbox(spacing=8)
@@ -181,18 +162,18 @@ class NodePanel(QFrame):
         else:
             head.addWidget(Icon("circle-minus", "muted", 14))
             head.addWidget(label(self.tr("No cable"), "second-muted"))
-        self._column.addLayout(head)
+        self.column.addLayout(head)
         if not wired:
             return
         bad = self.controller.bad_halves()
         for half in port.halves:
             row = HalfRow(half, bad.get((self.name, half.netdev.name), "ok"))
             self._halves.append(row)
-            self._column.addWidget(row)
+            self.column.addWidget(row)
         title = self.tr("Port {n}, sent").format(n=port.number)
         chart = HalfChart(title, [h.netdev.name for h in port.halves], [h.label for h in port.halves])
         self._charts.append(chart)
-        self._column.addWidget(chart)
+        self.column.addWidget(chart)
 
     def _goes_to(self, port: Port) -> str:
         look = self.controller.look

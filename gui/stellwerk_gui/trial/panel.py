@@ -5,43 +5,26 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QScrollArea, QSlider, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QSlider
 
-from stellwerk_gui import theme
 from stellwerk_gui.language import local
 from stellwerk_gui.trial.runner import Trial
 from stellwerk_gui.widgets.controls import Button, Combo, Note, clear_layout, frame, hbox, label, vbox
+from stellwerk_gui.widgets.side_panel import SidePanel
+
+PANEL_W = 320
 
 
-class TrialPanel(QFrame):
+class TrialPanel(SidePanel):
     """Faults to set and clear, load to raise, secrets to read."""
 
-    closed = Signal()
-
     def __init__(self, trial: Trial) -> None:
-        super().__init__()
-        self.setProperty("kind", "panel")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.setFixedWidth(theme.current().px(320))
+        super().__init__(PANEL_W, spacing=10)
         self.trial = trial
-        outer = vbox(self, spacing=0)
-        head = hbox(margins=(16, 12, 12, 8), spacing=8)
-        head.addWidget(label(self.tr("Virtual cluster"), "heading"))
-        head.addWidget(label(self.tr("simulated"), "tag-info"))
-        head.addStretch(1)
-        head.addWidget(
-            Button("", "icon", icon_name="x", icon_colour="muted", on_click=self.closed.emit, name=self.tr("Close"))
-        )
-        outer.addLayout(head)
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        inner = QWidget()
-        column = vbox(inner, margins=(16, 4, 16, 16), spacing=10)
-        area.setWidget(inner)
-        outer.addWidget(area, 1)
+        self.head.addWidget(label(self.tr("Virtual cluster"), "heading"))
+        self.head.addWidget(label(self.tr("simulated"), "tag-info"))
+        column = self.column
         column.addWidget(label(self.tr("Machine"), "second-muted"))
         self.node = Combo()
         self.node.setAccessibleName(self.tr("Machine"))

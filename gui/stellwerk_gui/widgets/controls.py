@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLayout,
     QPushButton,
+    QScrollArea,
     QSizePolicy,
     QStyle,
     QStyleOptionButton,
@@ -351,6 +352,17 @@ def _measure(layout: QLayout, margins: tuple[int, int, int, int], spacing: int) 
     px = theme.current().px
     layout.setContentsMargins(*(px(m) for m in margins))
     layout.setSpacing(px(spacing))
+
+
+def scroll_area(inner: QWidget, *, sideways: bool = True) -> QScrollArea:
+    """`inner` in an area that scrolls where the window is low; the keys go on to what lies in it."""
+    area = QScrollArea()
+    area.setWidgetResizable(True)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    if not sideways:
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setWidget(inner)
+    return area
 
 
 def frame(kind: str) -> QFrame:

@@ -275,10 +275,6 @@
    <translation>Geht das gerade nicht? Die Maschinen arbeiten auch als Kette.</translation>
   </message>
   <message>
-   <source>Close</source>
-   <translation>Schließen</translation>
-  </message>
-  <message>
    <source>Evidence</source>
    <translation>Belege</translation>
   </message>
@@ -1314,10 +1310,6 @@
    <translation>Agent</translation>
   </message>
   <message>
-   <source>Close</source>
-   <translation>Schließen</translation>
-  </message>
-  <message>
    <source>Degraded</source>
    <translation>Eingeschränkt</translation>
   </message>
@@ -2022,6 +2014,13 @@
   </message>
  </context>
  <context>
+  <name>SidePanel</name>
+  <message>
+   <source>Close</source>
+   <translation>Schließen</translation>
+  </message>
+ </context>
+ <context>
   <name>StartPage</name>
   <message>
    <source>1 machine found</source>
@@ -2177,10 +2176,6 @@
   <message>
    <source>Broken now</source>
    <translation>Jetzt kaputt</translation>
-  </message>
-  <message>
-   <source>Close</source>
-   <translation>Schließen</translation>
   </message>
   <message>
    <source>If you are asked to log in</source>

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import QScrollArea, QWidget
 
 from stellwerk.model.fabric import PortRef, TopologyKind
 from stellwerk_gui import theme
+from stellwerk_gui.widgets.controls import scroll_area
 from stellwerk_gui.widgets.fabricmap.cable import cable_path, label_box, paint_cable, paint_label
 from stellwerk_gui.widgets.fabricmap.card import NodeCard
 from stellwerk_gui.widgets.fabricmap.layout import Anchor, Box, MapLayout, lay_out, least_size
@@ -303,8 +304,4 @@ class FabricMap(QWidget):
 def scrolling(shown: FabricMap) -> QScrollArea:
     """A map that scrolls where its cards would become too small to be read."""
     shown.scrolls = True
-    area = QScrollArea()
-    area.setWidgetResizable(True)
-    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-    area.setWidget(shown)
-    return area
+    return scroll_area(shown)
