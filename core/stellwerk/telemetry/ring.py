@@ -1,4 +1,4 @@
-"""Ring buffers whose newest part is always one contiguous stretch of memory."""
+"""Ring buffers of numbers."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ GAP = math.nan
 
 
 class Ring:
-    """The last `capacity` values. Every value is written twice, so that a window never wraps around the end."""
+    """The last `capacity` values."""
 
     __slots__ = ("_at", "_data", "capacity", "length")
 
     def __init__(self, capacity: int, typecode: str) -> None:
         self.capacity = capacity
         self.length = 0
-        self._at = 0
-        self._data: array[float] = array(typecode, bytes(array(typecode).itemsize * capacity * 2))
+        self._at = 0  # where the next value goes
+        self._data: array[float] = array(typecode)  # grows to its capacity: most series are young
 
     def append(self, value: float) -> None:
-        self._data[self._at] = value
-        self._data[self._at + self.capacity] = value
+        if self.length < self.capacity:
+            self._data.append(value)
+            self.length += 1
+        else:
+            self._data[self._at] = value
         self._at = (self._at + 1) % self.capacity
-        self.length = min(self.length + 1, self.capacity)
 
     def fill(self, value: float, count: int) -> None:
         """Append `value` `count` times (a series that appears late is as long as the others)."""
@@ -35,9 +37,12 @@ class Ring:
     def newest(self, count: int) -> array[float]:
         """A copy of the newest `count` values, oldest first."""
         count = min(count, self.length)
-        end = self._at + self.capacity
-        return self._data[end - count : end]
+        start = self._at - count
+        if start >= 0:
+            return self._data[start : self._at]
+        # Around the end. A ring that is not full yet has `_at` at its length (or at 0, when it has just become full).
+        return self._data[start:] + self._data[: self._at]
 
     @property
     def last(self) -> float | None:
-        return self._data[self._at + self.capacity - 1] if self.length else None
+        return self._data[self._at - 1] if self.length else None
