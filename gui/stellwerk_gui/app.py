@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QApplication
 
 from stellwerk.model.errors import StellwerkError
-from stellwerk.model.text import joined
 from stellwerk.setup.store import ClusterFolder, ClusterStore
 from stellwerk_gui import theme
 from stellwerk_gui.asking import Asking
@@ -21,8 +19,10 @@ from stellwerk_gui.bridge import Bridge
 from stellwerk_gui.changes import Changes
 from stellwerk_gui.controller import Controller
 from stellwerk_gui.crash import CrashHandler
-from stellwerk_gui.dialogs import confirm, offer_old_reports
+from stellwerk_gui.dialogs import offer_old_reports
+from stellwerk_gui.health import Health
 from stellwerk_gui.language import install_language
+from stellwerk_gui.lean import settle_collector
 from stellwerk_gui.logs import ring as log_ring
 from stellwerk_gui.palette import Command
 from stellwerk_gui.rail import PageEntry
@@ -53,7 +53,8 @@ class Application(QObject):
         self.changes = Changes(self.controller, self)
         self.search = Search(self.bridge, self, allowed=search)
         self.shell = Shell(_entries(self), self.settings)
-        self.asking = Asking(self.shell, self.changes)
+        self.health = Health(self.controller, self.shell)
+        self.asking = Asking(self.shell, self.controller, self.changes)
         self._build()
         self._wire()
 
@@ -115,9 +116,6 @@ class Application(QObject):
         c.held.connect(self.asking.take_over)
         c.happened.connect(self._happened)
         c.cluster_changed.connect(self._cluster_changed)
-        c.nodes_changed.connect(self._health)
-        c.look_changed.connect(self._health)
-        c.proof_changed.connect(self._health)
         self.settings.changed.connect(self._settings_changed)
         self.start.set_up.clicked.connect(self.new_cluster)
         self.start.open.clicked.connect(self._open_any)
@@ -129,7 +127,7 @@ class Application(QObject):
         self.shell.more_commands = self._commands
         self.shell.way = self._way
         self.start.opened = self.open_cluster
-        self.start.forgotten = self._forget_cluster
+        self.start.forgotten = lambda folder: self.asking.forget(folder, self.start.refresh)
         self.settings.failed.connect(self.shell.show_error)
         if self.ring.problem is not None:
             self.shell.show_error(self.ring.problem)
@@ -141,11 +139,11 @@ class Application(QObject):
         self.cluster_page.add_node.connect(self._add_node)
         self.cluster_page.prove.connect(self._prove_again)
         self.cluster_page.open_logs.connect(self._logs_of)
-        self.cluster_page.unpair.connect(self.ask_unpair)
+        self.cluster_page.unpair.connect(self.asking.unpair)
+        self.asking.unpairing.connect(self.cluster_page.close_panel)
         self.setup_page.step_opened.connect(lambda _: self._search_or_not())
-        self.setup_page.step_opened.connect(lambda _: self._health())
-        self.controller.apply_done.connect(lambda _: self._health())
-        self.setup_page.finished.connect(self._health)
+        self.setup_page.step_opened.connect(lambda _: self.health.show())
+        self.setup_page.finished.connect(self.health.show)
         self.setup_page.finished.connect(lambda: self.shell.open_page("cluster"))
         self.setup_page.closed.connect(self._close_setup)
         self.setup_page.mesh_wanted.connect(self.asking.open_mesh)
@@ -204,30 +202,6 @@ class Application(QObject):
         if self._pages_built:
             self.setup_page.find_step.show_found(tuple(target_of(m) for m in machines), self.search.available)
 
-    def ask_unpair(self, name: str) -> None:
-        """Take a machine out of the cluster, after a question."""
-        node = self.controller.node(name)
-        away = node is None or not node.ready
-        text = self.tr(
-            "The agent, what it kept and this cluster's key are removed from the machine. Its network stays as it is."
-        )
-        if away:
-            text = self.tr("The machine does not answer: only this computer forgets it. Agent and key stay on it.")
-        title = self.tr("Un-pair {name}?").format(name=name)
-        confirm(self.shell, title, text, self.tr("Un-pair"), lambda: self._unpair(name, away))
-
-    def _unpair(self, name: str, away: bool) -> None:
-        self.cluster_page.close_panel()
-        task = self.controller.remove(name, forget_unreachable=away)
-        task.done.connect(lambda report: self._unpaired(name, report))
-
-    def _unpaired(self, name: str, report: Any) -> None:
-        left = tuple(getattr(report, "left", ()))
-        self._happened(self.tr("{name} un-paired").format(name=name))
-        if left:
-            what = self.tr("{name} was un-paired, something stays on it").format(name=name)
-            self.shell.show_error(StellwerkError(what, why=joined(left, "; ")))
-
     def _commands(self) -> list[Command]:
         """What Ctrl+K offers on every page."""
         found = [
@@ -274,18 +248,6 @@ class Application(QObject):
             self.open_cluster(newest)
         else:
             self.new_cluster()
-
-    def _forget_cluster(self, folder: ClusterFolder) -> None:
-        text = self.tr(
-            "Its key and reports on this computer are removed. The machines keep their network and agent: "
-            "un-pair them first."
-        )
-        title = self.tr("Forget the cluster {name}?").format(name=folder.path.name)
-        confirm(self.shell, title, text, self.tr("Forget it"), partial(self._forget_now, folder))
-
-    def _forget_now(self, folder: ClusterFolder) -> None:
-        self.store.remove(folder)
-        self.start.refresh()
 
     def try_virtual(self, nodes: int, topology: str) -> None:
         """Start simulated Sparks and put them into a new cluster's wizard."""
@@ -359,32 +321,9 @@ class Application(QObject):
         for key in ("cluster", "monitor"):
             self.shell.rail.items[key].set_available(open_now, why)
         self.shell.rail.items["setup"].set_available(True)
-        self._health()
+        self.health.show()
         if not open_now:
             self.shell.open_page("start")
-
-    def _health(self) -> None:
-        cluster = self.controller.cluster
-        head, status = self.shell.rail.head, self.shell.status
-        if cluster is None:
-            head.show_cluster("", "", "circle-minus", "muted")
-            status.set_connection(self.tr("No cluster open"), "circle-minus", "muted")
-            return
-        nodes = self.controller.nodes
-        ready = sum(n.ready for n in nodes)
-        notes = self.controller.node_notes()
-        if cluster.page not in ("done", "prove") and cluster.topology is None:
-            head.show_cluster(cluster.name, self.tr("draft"), "circle-minus", "muted")
-        elif notes or ready < len(nodes):
-            bad = any(s == "bad" for s, _ in notes.values())
-            count = len(notes) + len(nodes) - ready
-            sign = ("circle-x", "bad") if bad else ("alert-triangle", "warn")
-            head.show_cluster(cluster.name, str(count), *sign)
-        else:
-            head.show_cluster(cluster.name, self.tr("fine"), "circle-check", "good")
-        text = self.tr("Connected to {ready} of {all} agents").format(ready=ready, all=len(nodes))
-        fine = ready == len(nodes) and ready > 0
-        status.set_connection(text, "circle-check" if fine else "alert-triangle", "good" if fine else "warn")
 
     def _settings_changed(self, value: Settings) -> None:
         current = theme.current()
@@ -458,7 +397,13 @@ def run(virtual: int = 0, topology: str = "switch", base: Path | None = None, ar
     app.setApplicationName("Stellwerk")
     app.setDesktopFileName("stellwerk")
     window = Application(app, ClusterStore(base), started)
-    window.show(after=(lambda: window.try_virtual(virtual, topology)) if virtual else None)
+
+    def built() -> None:
+        settle_collector()
+        if virtual:
+            window.try_virtual(virtual, topology)
+
+    window.show(after=built)
     code = app.exec()
     window.close()
     return code

@@ -1,15 +1,19 @@
-"""Questions before something on the machines is changed beside the wizard's plan."""
+"""Questions before something is changed beside the wizard's plan: on the machines, or in what is known of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from stellwerk.model.errors import StellwerkError
+from stellwerk.model.text import joined
+from stellwerk.setup.store import ClusterFolder
 from stellwerk_gui.changes import Changes
+from stellwerk_gui.controller import Controller
 from stellwerk_gui.dialogs import confirm
 from stellwerk_gui.language import local
 from stellwerk_gui.widgets.controls import sentence
@@ -18,9 +22,12 @@ from stellwerk_gui.widgets.controls import sentence
 class Asking(QObject):
     """Each asks, and only a yes does anything."""
 
-    def __init__(self, window: QWidget, changes: Changes) -> None:
+    unpairing = Signal()  # a machine is being taken out
+
+    def __init__(self, window: QWidget, controller: Controller, changes: Changes) -> None:
         super().__init__(window)
         self.window = window
+        self.controller = controller
         self.changes = changes
 
     def take_over(self, error: StellwerkError, again: Callable[[], object]) -> None:
@@ -46,3 +53,41 @@ class Asking(QObject):
         text = self.tr("{names} get back the network that they had before. Nothing else is changed.")
         title = self.tr("Take plan {id} back?").format(id=plan.plan_id)
         confirm(self.window, title, text.format(names=names), self.tr("Take it back"), partial(self.changes.undo, plan))
+
+    def unpair(self, name: str) -> None:
+        """Take a machine out of the cluster, after a question."""
+        node = self.controller.node(name)
+        away = node is None or not node.ready
+        text = self.tr(
+            "The agent, what it kept and this cluster's key are removed from the machine. Its network stays as it is."
+        )
+        if away:
+            text = self.tr("The machine does not answer: only this computer forgets it. Agent and key stay on it.")
+        title = self.tr("Un-pair {name}?").format(name=name)
+        confirm(self.window, title, text, self.tr("Un-pair"), partial(self._unpair, name, away))
+
+    def _unpair(self, name: str, away: bool) -> None:
+        self.unpairing.emit()
+        task = self.controller.remove(name, forget_unreachable=away)
+        task.done.connect(lambda report: self._unpaired(name, report))
+
+    def _unpaired(self, name: str, report: Any) -> None:
+        left = tuple(getattr(report, "left", ()))
+        self.controller.happened.emit(self.tr("{name} un-paired").format(name=name))
+        if left:
+            what = self.tr("{name} was un-paired, something stays on it").format(name=name)
+            self.controller.problem.emit(StellwerkError(what, why=joined(left, "; ")))
+
+    def forget(self, folder: ClusterFolder, forgotten: Callable[[], object]) -> None:
+        """Remove what this computer keeps of a cluster, after a question."""
+        text = self.tr(
+            "Its key and reports on this computer are removed. The machines keep their network and agent: "
+            "un-pair them first."
+        )
+        title = self.tr("Forget the cluster {name}?").format(name=folder.path.name)
+
+        def remove() -> None:
+            self.controller.store.remove(folder)
+            forgotten()
+
+        confirm(self.window, title, text, self.tr("Forget it"), remove)

@@ -109,7 +109,7 @@ def change_dialogs(album: Album) -> None:
     album.shot_front("dialog-take-over")
     w.asking.undo()
     album.shot_front("dialog-undo")
-    w.ask_unpair(names[0])
+    w.asking.unpair(names[0])
     album.shot_front("dialog-un-pair")
 
 

@@ -9,7 +9,8 @@ from PySide6.QtCore import QCoreApplication, QTranslator
 from PySide6.QtWidgets import QApplication, QWidget
 
 from stellwerk_gui import theme
-from stellwerk_gui.album import Album, Wanted
+from stellwerk_gui.album import Album
+from stellwerk_gui.camera import Wanted
 from stellwerk_gui.eyes import faults
 
 PATIENCE = 4.0

@@ -25,7 +25,7 @@ from stellwerk.telemetry import TelemetryStore
 from stellwerk_gui import shell, theme
 from stellwerk_gui.app import Application
 from stellwerk_gui.crash import CrashHandler
-from stellwerk_gui.start.page import RecentRow
+from stellwerk_gui.start.recent import RecentRow
 from stellwerk_gui.widgets.controls import sentence
 
 

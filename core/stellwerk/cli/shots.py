@@ -46,6 +46,7 @@ def shots(
     try:
         # The command line does without the window until it is asked for; so does the rest of the core.
         album = importlib.import_module("stellwerk_gui.album")
+        camera = importlib.import_module("stellwerk_gui.camera")
     except ImportError as error:
         show_error(
             StellwerkError(
@@ -56,7 +57,7 @@ def shots(
         )
         sys.exit(ERROR)
     themes = ("dark", "light") if theme == "both" else (theme,)
-    wanted = album.Wanted(folder, themes, language, (int(width), int(height)), scale, nodes, topology, patience)
+    wanted = camera.Wanted(folder, themes, language, (int(width), int(height)), scale, nodes, topology, patience)
     found: list[str] = []
     try:
         if readme:

@@ -16,22 +16,6 @@
    <translation>Cluster</translation>
   </message>
   <message>
-   <source>Connected to {ready} of {all} agents</source>
-   <translation>Mit {ready} von {all} Agenten verbunden</translation>
-  </message>
-  <message>
-   <source>Forget it</source>
-   <translation>Vergessen</translation>
-  </message>
-  <message>
-   <source>Forget the cluster {name}?</source>
-   <translation>Den Cluster {name} vergessen?</translation>
-  </message>
-  <message>
-   <source>Its key and reports on this computer are removed. The machines keep their network and agent: un-pair them first.</source>
-   <translation>Schlüssel und Berichte auf diesem Rechner werden entfernt. Die Maschinen behalten Netz und Agent: zuerst entkoppeln.</translation>
-  </message>
-  <message>
    <source>Listening for machines over mDNS</source>
    <translation>Lauscht per mDNS nach Maschinen</translation>
   </message>
@@ -56,10 +40,6 @@
    <translation>Neuer Cluster</translation>
   </message>
   <message>
-   <source>No cluster open</source>
-   <translation>Kein Cluster offen</translation>
-  </message>
-  <message>
    <source>Set up</source>
    <translation>Einrichten</translation>
   </message>
@@ -78,14 +58,6 @@
   <message>
    <source>Take the newest plan back</source>
    <translation>Den neuesten Plan zurücknehmen</translation>
-  </message>
-  <message>
-   <source>The agent, what it kept and this cluster's key are removed from the machine. Its network stays as it is.</source>
-   <translation>Der Agent, was er behielt, und der Schlüssel dieses Clusters werden von der Maschine entfernt. Ihr Netz bleibt, wie es ist.</translation>
-  </message>
-  <message>
-   <source>The machine does not answer: only this computer forgets it. Agent and key stay on it.</source>
-   <translation>Die Maschine antwortet nicht: nur dieser Rechner vergisst sie. Agent und Schlüssel bleiben auf ihr.</translation>
   </message>
   <message>
    <source>The window goes on; what you did last may not have happened</source>
@@ -108,14 +80,6 @@
    <translation>Virtuellen Cluster testen</translation>
   </message>
   <message>
-   <source>Un-pair</source>
-   <translation>Entkoppeln</translation>
-  </message>
-  <message>
-   <source>Un-pair {name}?</source>
-   <translation>{name} entkoppeln?</translation>
-  </message>
-  <message>
    <source>Virtual cluster: end it</source>
    <translation>Virtueller Cluster: beenden</translation>
   </message>
@@ -128,28 +92,12 @@
    <translation>cluster</translation>
   </message>
   <message>
-   <source>draft</source>
-   <translation>Entwurf</translation>
-  </message>
-  <message>
-   <source>fine</source>
-   <translation>gut</translation>
-  </message>
-  <message>
    <source>open or set up a cluster first</source>
    <translation>zuerst einen Cluster öffnen oder einrichten</translation>
   </message>
   <message>
    <source>virtual</source>
    <translation>virtuell</translation>
-  </message>
-  <message>
-   <source>{name} un-paired</source>
-   <translation>{name} entkoppelt</translation>
-  </message>
-  <message>
-   <source>{name} was un-paired, something stays on it</source>
-   <translation>{name} wurde entkoppelt, etwas bleibt darauf</translation>
   </message>
  </context>
  <context>
@@ -210,6 +158,18 @@
  <context>
   <name>Asking</name>
   <message>
+   <source>Forget it</source>
+   <translation>Vergessen</translation>
+  </message>
+  <message>
+   <source>Forget the cluster {name}?</source>
+   <translation>Den Cluster {name} vergessen?</translation>
+  </message>
+  <message>
+   <source>Its key and reports on this computer are removed. The machines keep their network and agent: un-pair them first.</source>
+   <translation>Schlüssel und Berichte auf diesem Rechner werden entfernt. Die Maschinen behalten Netz und Agent: zuerst entkoppeln.</translation>
+  </message>
+  <message>
    <source>Take it back</source>
    <translation>Zurücknehmen</translation>
   </message>
@@ -226,8 +186,32 @@
    <translation>Nach dem Übernehmen ändert dieses Fenster die Maschinen. Das andere erfährt es und kann es nicht mehr.</translation>
   </message>
   <message>
+   <source>The agent, what it kept and this cluster's key are removed from the machine. Its network stays as it is.</source>
+   <translation>Der Agent, was er behielt, und der Schlüssel dieses Clusters werden von der Maschine entfernt. Ihr Netz bleibt, wie es ist.</translation>
+  </message>
+  <message>
+   <source>The machine does not answer: only this computer forgets it. Agent and key stay on it.</source>
+   <translation>Die Maschine antwortet nicht: nur dieser Rechner vergisst sie. Agent und Schlüssel bleiben auf ihr.</translation>
+  </message>
+  <message>
+   <source>Un-pair</source>
+   <translation>Entkoppeln</translation>
+  </message>
+  <message>
+   <source>Un-pair {name}?</source>
+   <translation>{name} entkoppeln?</translation>
+  </message>
+  <message>
    <source>{names} get back the network that they had before. Nothing else is changed.</source>
    <translation>{names} bekommen das Netz zurück, das sie vorher hatten. Sonst wird nichts geändert.</translation>
+  </message>
+  <message>
+   <source>{name} un-paired</source>
+   <translation>{name} entkoppelt</translation>
+  </message>
+  <message>
+   <source>{name} was un-paired, something stays on it</source>
+   <translation>{name} wurde entkoppelt, etwas bleibt darauf</translation>
   </message>
  </context>
  <context>
@@ -741,6 +725,25 @@
   <message>
    <source>no address</source>
    <translation>keine Adresse</translation>
+  </message>
+ </context>
+ <context>
+  <name>Health</name>
+  <message>
+   <source>Connected to {ready} of {all} agents</source>
+   <translation>Mit {ready} von {all} Agenten verbunden</translation>
+  </message>
+  <message>
+   <source>No cluster open</source>
+   <translation>Kein Cluster offen</translation>
+  </message>
+  <message>
+   <source>draft</source>
+   <translation>Entwurf</translation>
+  </message>
+  <message>
+   <source>fine</source>
+   <translation>gut</translation>
   </message>
  </context>
  <context>
