@@ -56,6 +56,11 @@ class Record:
         self.deadline_s = 0.0
 
     @property
+    def begun(self) -> bool:
+        """The client has got a part of the answer."""
+        return self.first_byte_s > 0
+
+    @property
     def engine(self) -> str:
         """Name of the replica, for messages."""
         return self.replica.name if self.replica is not None else "?"

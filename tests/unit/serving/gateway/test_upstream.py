@@ -15,6 +15,9 @@ class Transport:
         self.closed = False
         self.written = b""
 
+    def get_extra_info(self, name: str) -> None:
+        return None
+
     def pause_reading(self) -> None:
         self.reading = False
 

@@ -166,6 +166,10 @@ class Job:
 
     # --- http.connection.Exchange -------------------------------------------------------------------------------------
 
+    @property
+    def begun(self) -> bool:
+        return self._made > 0
+
     def client_gone(self) -> None:
         if not self._over:
             self._engine.cancelled += 1

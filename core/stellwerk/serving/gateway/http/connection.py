@@ -12,6 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Protocol, cast
 
 from stellwerk.serving.gateway.http.chunked import ChunkError, ChunkReader
+from stellwerk.serving.gateway.http.half_closed import Begun
 from stellwerk.serving.gateway.http.message import Head, HttpError, Request, bad_request, check_head_start
 from stellwerk.serving.gateway.http.parse import same_head
 from stellwerk.serving.gateway.http.status import CONTINUE, STAYS_OPEN, answer_head
@@ -24,6 +25,11 @@ _LINGER_S = 2.0  # how long a refused sender may go on before the connection is 
 
 class Exchange(Protocol):
     """What is going on over a connection, as far as the connection must tell it something."""
+
+    @property
+    def begun(self) -> bool:
+        """A part of the answer has been written."""
+        ...
 
     def client_gone(self) -> None:
         """The client has left, or was cut off."""
@@ -53,11 +59,13 @@ class ServerConnection(asyncio.Protocol):
 
     __slots__ = (
         "_ahead",
+        "_asked",
         "_body",
         "_chunks",
         "_claimed",
         "_closing",
         "_discarding",
+        "_ended",
         "_head",
         "_held_back",
         "_inside",
@@ -96,6 +104,8 @@ class ServerConnection(asyncio.Protocol):
         self._inside = False
         self._last: Head | None = None  # of the request before
         self._held_back = False  # reading is paused: the client has sent too much ahead
+        self._ended = False  # the client has closed its sending side
+        self._asked: int | None = None  # it was asked whether it is still there; what `forget` wants to hear
 
     # --- asyncio --------------------------------------------------------------------------------------------------
 
@@ -110,15 +120,42 @@ class ServerConnection(asyncio.Protocol):
         self._closing = True
         self._drop_body()
         self._release()
+        if self._asked is not None:
+            self._server.hang_ups.forget(self._asked)
         self._server.closed(self)
         exchange, self.exchange = self.exchange, None
         self.request = None
         if exchange is not None:
             exchange.client_gone()
 
-    def eof_received(self) -> bool | None:
-        # A client that closes its sending side is taken to have left: the answer would cost tokens for nobody.
-        return None
+    def eof_received(self) -> bool:
+        """The client has closed its sending side. True: the connection stays, for the answers that it waits for."""
+        if self.request is None:
+            self._end_of_input()
+            return False
+        self._ended = True
+        if not self._ahead:
+            self.request.keep_alive = False
+        self._ask_whether_there()
+        return True
+
+    def _end_of_input(self) -> None:
+        """Nothing more will come, and all that was whole has been answered."""
+        if (self._received is not None or self._head) and not (self._discarding or self._closing):
+            self.refuse(bad_request("The request ended before it was complete.", "incomplete"))
+        if not self._closing:
+            self.close()
+
+    def _ask_whether_there(self) -> None:
+        """See http.half_closed. An answer that has begun needs no question: its next part is one."""
+        if self._asked is not None or self._closing:
+            return
+        self._asked = self._server.hang_ups.watch(self.transport, self.abort)
+        if self.exchange is None or not self.exchange.begun:
+            self.transport = Begun(self.transport, self._went_on)
+
+    def _went_on(self, transport: asyncio.Transport) -> None:
+        self.transport = transport
 
     def pause_writing(self) -> None:
         self.paused = True
@@ -163,6 +200,8 @@ class ServerConnection(asyncio.Protocol):
             self.refuse(error)
         finally:
             self._inside = False
+        if self._ended and self.request is None and not self._closing:
+            self._end_of_input()
 
     def _read_one(self, data: bytes) -> bytes:
         """Use up the start of `data`; what is left belongs to the next request."""
@@ -352,13 +391,17 @@ class ServerConnection(asyncio.Protocol):
             self.close()
             return
         self.deadline_s = monotonic() + self._server.limits.idle_timeout_s
-        if self._ahead and not self._inside:
+        if self._inside:
+            return
+        if self._ahead:
             data = bytes(self._ahead)
             self._ahead.clear()
             if self._held_back:
                 self._held_back = False
                 self.transport.resume_reading()
             self._read(data)
+        elif self._ended:
+            self.close()
 
     def close(self) -> None:
         """Close after what is written has gone out."""
@@ -374,13 +417,19 @@ class ServerConnection(asyncio.Protocol):
     def expire(self, now_s: float) -> None:
         """Called now and then: is something overdue?"""
         unread = self.paused and now_s - self.writing_since_s > self._server.limits.write_timeout_s
-        if unread or (self._held_back and self._hung_up()):
+        if unread:
             self.abort()
-        elif self.deadline_s and now_s > self.deadline_s:
+            return
+        if self._asked is not None:
+            if isinstance(self.transport, Begun):
+                self.transport.ask(now_s)
+        elif self._held_back and self._hung_up():
+            self._ask_whether_there()
+        if self.deadline_s and now_s > self.deadline_s:
             self._overdue()
 
     def _hung_up(self) -> bool:
-        """While reading is paused the event loop does not see a client leave; the kernel does."""
+        """While reading is paused the event loop does not see that a client closes its side; the kernel does."""
         raw = self.transport.get_extra_info("socket")
         if raw is None or not hasattr(select, "poll"):
             return False

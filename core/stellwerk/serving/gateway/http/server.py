@@ -9,6 +9,7 @@ from collections.abc import Callable
 from time import monotonic
 
 from stellwerk.serving.gateway.http.connection import Handler, ServerConnection
+from stellwerk.serving.gateway.http.half_closed import HangUps
 from stellwerk.serving.gateway.http.message import HttpError, HttpLimits
 from stellwerk.serving.gateway.http.parse import HeadCache, HeadParser, best_parser
 
@@ -34,6 +35,7 @@ class HttpServer:
         self.connections: set[ServerConnection] = set()
         self.draining = False
         self.refused_connections = 0
+        self.hang_ups = HangUps()
         self._budget = body_budget_bytes
         self._claimed = 0
         self._tick_s = tick_s
@@ -107,6 +109,7 @@ class HttpServer:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        self.hang_ups.close()
         if self._listening is not None:
             self._listening.close()
             await self._listening.wait_closed()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+ANSWER_START = b"HTTP/1.1 "  # what every answer begins with
 STAYS_OPEN = b"connection: keep-alive\r\n"  # what a client of HTTP/1.0 that asked for it waits to hear
 
 STATUS_LINES: dict[int, bytes] = {
