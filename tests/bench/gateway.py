@@ -3,8 +3,10 @@
     python tests/bench/gateway.py --install      (once: the rivals, each in a virtual environment of its own)
     python tests/bench/gateway.py --seconds 2 --rounds 3 --json out/bench/gateway.json
 
-Load comes from wrk. Contenders take turns in every round, and the median over the rounds counts, so that whatever
-else the machine does hits all of them. Added latency is the median at one connection less the engine's own.
+Load comes from wrk, the engine is null_engine.c: both cost little, because on a small machine they share the
+processors with what is measured. `--engine python` takes `stellwerk engine null` instead, which says the same bytes
+and costs as much as a gateway. Contenders take turns in every round, and the median over the rounds counts, so that
+whatever else the machine does hits all of them. Added latency is the median at one connection less the engine's own.
 """
 
 from __future__ import annotations
@@ -25,6 +27,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
+
+from stellwerk.collectives.native.compile import compiler
+from stellwerk.serving.engines.simulated.null import prepared
 
 ROOT = Path(__file__).resolve().parents[2]
 RIVALS = ROOT / ".venv-bench"
@@ -169,13 +174,26 @@ def wait_ready(url: str, process: psutil.Process, output: Path, timeout_s: float
     raise SystemExit(f"{url} did not become ready:\n{output.read_text(errors='replace')[-2000:]}")
 
 
-def start_all(stack: ExitStack, place: Path, only: list[str]) -> tuple[str, list[Contender]]:
+def native_engine(place: Path, port: int) -> list[str]:
+    """Compile the null engine; its command line."""
+    words = place / "engine"
+    words.mkdir()
+    for name, said in prepared(EVENTS).items():
+        (words / name).write_bytes(said)
+    program = place / "null_engine"
+    source = Path(__file__).with_name("null_engine.c")
+    subprocess.run([*compiler(), "-std=c11", "-O2", "-o", str(program), str(source)], check=True)
+    return [str(program), str(port), str(words)]
+
+
+def start_all(stack: ExitStack, place: Path, only: list[str], kind: str) -> tuple[str, list[Contender]]:
     """The engine's URL and the contenders."""
     stellwerk = str(Path(sys.executable).parent / "stellwerk")
     engine_port = free_port()
     engine = f"http://127.0.0.1:{engine_port}/v1"
     log = place / "engine.log"
-    process = launch(stack, [stellwerk, "engine", "null", "--port", str(engine_port), "--events", str(EVENTS)], log)
+    in_python = [stellwerk, "engine", "null", "--port", str(engine_port), "--events", str(EVENTS)]
+    process = launch(stack, in_python if kind == "python" else native_engine(place, engine_port), log)
     wait_ready(engine, process, log)
     contenders: list[Contender] = []
     makers: dict[str, Callable[[int], tuple[list[str], dict[str, str]]]] = {
@@ -306,11 +324,11 @@ def measure(contender: Contender, place: Path, seconds: int) -> None:
     contender.rss_mb = sum(member.memory_info().rss for member in family(contender.process)) / 1e6
 
 
-def run(seconds: int, rounds: int, only: list[str]) -> dict[str, object]:
+def run(seconds: int, rounds: int, only: list[str], kind: str) -> dict[str, object]:
     """All figures."""
     with ExitStack() as stack:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="stellwerk-bench-")))
-        engine, contenders = start_all(stack, place, only)
+        engine, contenders = start_all(stack, place, only, kind)
         direct = Contender("engine", engine, psutil.Process())
         for contender in contenders:
             load(contender.url, script(place, False), 32, 1)  # warm
@@ -322,7 +340,7 @@ def run(seconds: int, rounds: int, only: list[str]) -> dict[str, object]:
                 measure(contender, place, seconds)
     base_ms = statistics.median(p50 for p50, _ in direct.latencies[1])
     figures = {contender.name: summary(contender, base_ms) for contender in contenders}
-    return {"engine_p50_ms": base_ms, "seconds": seconds, "rounds": rounds, "figures": figures}
+    return {"engine": kind, "engine_p50_ms": base_ms, "seconds": seconds, "rounds": rounds, "figures": figures}
 
 
 def summary(contender: Contender, base_ms: float) -> dict[str, object]:
@@ -409,6 +427,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=2, help="per load")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", action="append", default=[], choices=["stellwerk", *PACKAGES])
+    parser.add_argument("--engine", choices=["native", "python"], default="native")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     if options.install:
@@ -416,7 +435,7 @@ def main() -> None:
         return
     if shutil.which("wrk") is None:
         raise SystemExit("This needs wrk (apt install wrk).")
-    result = run(options.seconds, options.rounds, options.only)
+    result = run(options.seconds, options.rounds, options.only, options.engine)
     print(table(result))
     print(aims(result))
     if options.json is not None:
