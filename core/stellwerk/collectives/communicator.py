@@ -11,7 +11,6 @@ are executed in the order in which they are made; all ranks must make the same c
 from __future__ import annotations
 
 import os
-import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
@@ -20,12 +19,14 @@ from types import TracebackType
 from typing import Any
 
 from stellwerk.collectives.buffers import Buffer, buffer_of
-from stellwerk.collectives.connecting import Connected, Connector, Options
+from stellwerk.collectives.calls import Calls
+from stellwerk.collectives.connecting import Connected, Connector
 from stellwerk.collectives.control import Control
 from stellwerk.collectives.dispatch import Dispatch
-from stellwerk.collectives.engine import DONE, Engine
+from stellwerk.collectives.engine import Engine
 from stellwerk.collectives.errors import Aborted, CollectiveError, SetupFailed
-from stellwerk.collectives.kinds import Algorithm, DataType, Operation, ReduceOp, Transport, by_name
+from stellwerk.collectives.kinds import Algorithm, DataType, Operation, ReduceOp, Transport
+from stellwerk.collectives.options import Options
 from stellwerk.collectives.pairwise import Lane, open_lanes
 from stellwerk.collectives.rendezvous import (
     PeerExchange,
@@ -38,11 +39,7 @@ from stellwerk.collectives.rendezvous import (
     token_without_one,
 )
 from stellwerk.collectives.report import Health, Report
-from stellwerk.collectives.waiting import Waiting
-from stellwerk.collectives.work import Sequencer, Work
-from stellwerk.collectives.writing import Call
-
-PLANS_MAX = 512
+from stellwerk.collectives.work import Work
 
 
 class Communicator:
@@ -54,16 +51,11 @@ class Communicator:
         self.report: Report = connected.report
         self.dispatch: Dispatch = connected.dispatch
         self.timeout_s = timeout_s
-        self._window_bytes = connected.window_bytes
         self._options, self._token = options, token
         self._engine: Engine = connected.engine
         self._control: Control = connected.control
         self._lanes: dict[int, Lane] = open_lanes(rank, connected.lanes, connected.control, timeout_s)
-        self._sequencer = Sequencer(f"stellwerk-calls-{rank}")
-        self._plans: dict[tuple[Any, ...], Any] = {}
-        self._waiting = Waiting(rank, self.world_size, self._engine, self._control, timeout_s)
-        self._closed = False
-        self._close_lock = threading.Lock()
+        self._calls = Calls(rank, connected, timeout_s)
         self._subgroups: dict[tuple[int, ...], int] = {}
         engine = self._engine
         self._control.watch_fatal(lambda _: engine.abort())
@@ -128,7 +120,7 @@ class Communicator:
             raise ValueError(f"a sub-group needs different ranks below {self.world_size}, not {members}")
         if self.rank not in members:
             return None
-        self._check_open()
+        self._calls.check_open()
         number = self._subgroups.get(tuple(members), 0)
         self._subgroups[tuple(members)] = number + 1
         group = f"{self._options.name}/{','.join(map(str, members))}#{number}"
@@ -154,31 +146,14 @@ class Communicator:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is not None and not isinstance(error, CollectiveError) and not self._closed:
+        if error is not None and not isinstance(error, CollectiveError) and not self._calls.closed:
             self.abort(f"{type(error).__name__} in the program")
         self.close()
 
     def close(self) -> None:
         """Leave. Safe from any thread, more than once, and while another thread is blocked (it gets Aborted)."""
-        with self._close_lock:
-            if self._closed:
-                return
-            self._closed = True
-        # A call in its first time slice counts, too: its peers would wait for a rank that has left.
-        if not self._sequencer.idle and self._control.fatal is None:
-            self._control.give_up(Aborted("the communicator was closed during a call"))
-        self._sequencer_end()
-        self._finalizer()
-
-    def _sequencer_end(self) -> None:
-        # A call under way must have left the engine before the engine goes; a failed one leaves within a time slice.
-        self._sequencer.close()
-        if self._sequencer.enter():
-            self._sequencer.leave()
-        else:
-            self._engine.abort()
-            with self._sequencer.turn():
-                pass
+        if self._calls.end():
+            self._finalizer()
 
     def abort(self, why: str = "abort was called") -> None:
         """End the communicator on every rank now. Safe from any thread; blocked calls raise Aborted."""
@@ -188,8 +163,8 @@ class Communicator:
         """The state now; never blocks."""
         engine = self._engine.health()
         fatal = self._control.fatal
-        since = self._waiting.blocked_since
-        if self._closed:
+        since = self._calls.blocked_since
+        if self._calls.closed:
             state = "closed"
         elif fatal is not None:
             state = "failed"
@@ -228,7 +203,18 @@ class Communicator:
         self._same(source, target, source.elements)
         if out is not None:
             self._apart(source, target)
-        return self._collective(Operation.ALL_REDUCE, source, target, source.elements, op, algorithm, 0, async_op)
+        return self._calls.run(Operation.ALL_REDUCE, source, target, source.elements, op, algorithm, 0, async_op)
+
+    def prepare_all_reduce(
+        self, array: Any, op: str | ReduceOp = ReduceOp.SUM, *, out: Any = None, algorithm: str | None = None
+    ) -> Callable[[], None]:
+        """An all_reduce of this very array, to be called many times: everything that can be done once is done now."""
+        source = buffer_of(array, writable=out is None)
+        target = source if out is None else buffer_of(out, writable=True)
+        self._same(source, target, source.elements)
+        if out is not None:
+            self._apart(source, target)
+        return self._calls.prepared(Operation.ALL_REDUCE, source, target, op, algorithm)
 
     def all_gather(
         self, out: Any, array: Any, *, algorithm: str | Algorithm | None = None, async_op: bool = False
@@ -236,7 +222,7 @@ class Communicator:
         """Put the arrays of all ranks one after the other into `out` of world_size times the elements."""
         source, target = buffer_of(array, writable=False), buffer_of(out, writable=True)
         self._same(source, target, source.elements * self.world_size)
-        return self._collective(
+        return self._calls.run(
             Operation.ALL_GATHER, source, target, source.elements, ReduceOp.SUM, algorithm, 0, async_op
         )
 
@@ -252,14 +238,14 @@ class Communicator:
         """Combine arrays of world_size parts; each rank gets its part in `out`."""
         source, target = buffer_of(array, writable=False), buffer_of(out, writable=True)
         self._same(target, source, target.elements * self.world_size)
-        return self._collective(Operation.REDUCE_SCATTER, source, target, target.elements, op, algorithm, 0, async_op)
+        return self._calls.run(Operation.REDUCE_SCATTER, source, target, target.elements, op, algorithm, 0, async_op)
 
     def broadcast(
         self, array: Any, root: int = 0, *, algorithm: str | Algorithm | None = None, async_op: bool = False
     ) -> Work | None:
         """Give every rank the array of `root`."""
         both = buffer_of(array, writable=True)
-        return self._collective(Operation.BROADCAST, both, both, both.elements, ReduceOp.SUM, algorithm, root, async_op)
+        return self._calls.run(Operation.BROADCAST, both, both, both.elements, ReduceOp.SUM, algorithm, root, async_op)
 
     def reduce(
         self, array: Any, root: int = 0, op: str | ReduceOp = ReduceOp.SUM, *, out: Any = None, async_op: bool = False
@@ -268,7 +254,7 @@ class Communicator:
         source = buffer_of(array, writable=out is None and self.rank == root)
         target = source if out is None or self.rank != root else buffer_of(out, writable=True)
         self._same(source, target, source.elements)
-        return self._collective(Operation.REDUCE, source, target, source.elements, op, None, root, async_op)
+        return self._calls.run(Operation.REDUCE, source, target, source.elements, op, None, root, async_op)
 
     def gather(self, array: Any, root: int = 0, *, out: Any = None, async_op: bool = False) -> Work | None:
         """Put the arrays of all ranks one after the other into `out` at `root`."""
@@ -277,7 +263,7 @@ class Communicator:
         if self.rank == root:
             target = buffer_of(out, writable=True)
             self._same(source, target, source.elements * self.world_size)
-        return self._collective(Operation.GATHER, source, target, source.elements, ReduceOp.SUM, None, root, async_op)
+        return self._calls.run(Operation.GATHER, source, target, source.elements, ReduceOp.SUM, None, root, async_op)
 
     def scatter(self, out: Any, root: int = 0, *, array: Any = None, async_op: bool = False) -> Work | None:
         """Deal the world_size parts of `array` at `root` out to the ranks."""
@@ -286,7 +272,7 @@ class Communicator:
         if self.rank == root:
             source = buffer_of(array, writable=False)
             self._same(target, source, target.elements * self.world_size)
-        return self._collective(Operation.SCATTER, source, target, target.elements, ReduceOp.SUM, None, root, async_op)
+        return self._calls.run(Operation.SCATTER, source, target, target.elements, ReduceOp.SUM, None, root, async_op)
 
     def all_to_all(
         self,
@@ -307,39 +293,39 @@ class Communicator:
             if source.elements % self.world_size:
                 raise ValueError(f"{source.elements} elements cannot be dealt out evenly to {self.world_size} ranks")
             count = source.elements // self.world_size
-            return self._collective(Operation.ALL_TO_ALL, source, target, count, ReduceOp.SUM, None, 0, async_op)
+            return self._calls.run(Operation.ALL_TO_ALL, source, target, count, ReduceOp.SUM, None, 0, async_op)
         given = tuple(sends if sends is not None else _even(source.elements, self.world_size))
         taken = tuple(receives if receives is not None else _even(target.elements, self.world_size))
         if len(given) != self.world_size or len(taken) != self.world_size or min(*given, *taken, 0) < 0:
             raise ValueError(f"sends and receives need {self.world_size} counts that are not negative")
         if sum(given) != source.elements or sum(taken) != target.elements or source.dtype != target.dtype:
             raise ValueError("sends and receives must add up to the elements of the arrays, which must be of one type")
-        return self._collective(
+        return self._calls.run(
             Operation.ALL_TO_ALL, source, target, source.elements, ReduceOp.SUM, None, 0, async_op, given, taken
         )
 
     def barrier(self, *, async_op: bool = False) -> Work | None:
         """Return when every rank has called this."""
         nothing = Buffer(0, 0, DataType.UINT8, True, None)
-        return self._collective(Operation.BARRIER, nothing, nothing, 0, ReduceOp.SUM, None, 0, async_op)
+        return self._calls.run(Operation.BARRIER, nothing, nothing, 0, ReduceOp.SUM, None, 0, async_op)
 
     # ---- pairs ---------------------------------------------------------------------------
 
     def send(self, array: Any, to: int, *, tag: int = 0, async_op: bool = False) -> Work | None:
         """Send an array to one rank, which must `recv` one of this size, type and tag."""
-        self._check_open()
+        self._calls.check_open()
         return self._lane(to).send(buffer_of(array, writable=False), tag, async_op)
 
     def recv(self, array: Any, source: int, *, tag: int = 0, async_op: bool = False) -> Work | None:
         """Receive an array of exactly this size and type from one rank."""
-        self._check_open()
+        self._calls.check_open()
         return self._lane(source).recv(buffer_of(array, writable=True), tag, async_op)
 
     def recv_any(self, array: Any, *, tag: int = 0) -> int:
         """Receive from whichever rank sends first; returns that rank."""
         deadline = time.monotonic() + self.timeout_s
         while True:
-            self._check_open()
+            self._calls.check_open()
             for peer, lane in self._lanes.items():
                 if lane.offers(tag):
                     lane.recv(buffer_of(array, writable=True), tag, False)
@@ -352,8 +338,6 @@ class Communicator:
         if peer == self.rank or peer not in self._lanes:
             raise ValueError(f"rank {peer} is not another rank of this communicator of {self.world_size}")
         return self._lanes[peer]
-
-    # ---- one call ------------------------------------------------------------------------
 
     @staticmethod
     def _same(small: Buffer, large: Buffer, count: int) -> None:
@@ -368,113 +352,8 @@ class Communicator:
         if source.address != target.address and abs(source.address - target.address) < source.nbytes:
             raise ValueError("array and out lie partly over each other; give the same memory or memory of its own")
 
-    def _collective(
-        self,
-        operation: Operation,
-        source: Buffer,
-        target: Buffer,
-        count: int,
-        op: str | ReduceOp,
-        algorithm: str | Algorithm | None,
-        root: int,
-        async_op: bool,
-        sends: tuple[int, ...] = (),
-        receives: tuple[int, ...] = (),
-    ) -> Work | None:
-        key = (operation, count, source.dtype, op, algorithm, root, sends, receives)
-        plan = self._plans.get(key)
-        if plan is None:
-            plan = self._plan(key, source)
-        self._check_open()
-        if not async_op and self._sequencer.enter():
-            try:
-                status = self._engine.execute(plan, source.address, target.address)
-                if status != DONE:
-                    self._waiting.go_on(status, operation)
-            except CollectiveError:
-                raise
-            except BaseException:
-                self.abort("a call was interrupted")  # the other ranks would wait for the rest of it
-                raise
-            finally:
-                self._sequencer.leave()
-            return None
-
-        def task() -> None:
-            keep = (source, target)  # until the call has ended
-            status = self._engine.execute(plan, keep[0].address, keep[1].address)
-            if status != DONE:
-                self._waiting.go_on(status, operation)
-
-        work = self._sequencer.submit(task)
-        if async_op:
-            return work
-        work.wait()
-        return None
-
-    def _plan(self, key: tuple[Any, ...], source: Buffer) -> Any:
-        operation, count, dtype, op, algorithm, root, sends, receives = key
-        reduction = by_name(ReduceOp, op)
-        if not 0 <= root < self.world_size:
-            raise ValueError(f"root {root} is not a rank below {self.world_size}")
-        reduces = operation in (Operation.ALL_REDUCE, Operation.REDUCE_SCATTER, Operation.REDUCE)
-        if reduces and not source.reducible:
-            raise TypeError("elements of this type can be moved but not combined; convert them first")
-        if algorithm is None:
-            # What is compared with the table must be the same number on every rank.
-            whole = count * dtype.bytes * (self.world_size if operation is Operation.REDUCE_SCATTER else 1)
-            chosen = Algorithm.DIRECT if sends else self.dispatch.choose(operation, whole)
-        else:
-            chosen = by_name(Algorithm, algorithm)
-        call = Call(
-            operation, chosen, self.rank, self.world_size, count, dtype, root, self._window_bytes, sends, receives
-        )
-        plan = self._engine.prepare(call, reduction)
-        if len(self._plans) >= PLANS_MAX:
-            self._plans.pop(next(iter(self._plans)))
-        self._plans[key] = plan
-        return plan
-
-    def prepare_all_reduce(
-        self, array: Any, op: str | ReduceOp = ReduceOp.SUM, *, out: Any = None, algorithm: str | None = None
-    ) -> Callable[[], None]:
-        """An all_reduce of this very array, to be called many times: everything that can be done once is done now."""
-        source = buffer_of(array, writable=out is None)
-        target = source if out is None else buffer_of(out, writable=True)
-        self._same(source, target, source.elements)
-        if out is not None:
-            self._apart(source, target)
-        key = (Operation.ALL_REDUCE, source.elements, source.dtype, op, algorithm, 0, (), ())
-        plan = self._plan(key, source)
-        execute = self._engine.bind(plan, source.address, target.address)
-        enter, leave, go_on = self._sequencer.enter, self._sequencer.leave, self._waiting.go_on
-
-        def run() -> None:
-            if self._closed or not enter():
-                self._collective(Operation.ALL_REDUCE, source, target, source.elements, op, algorithm, 0, False)
-                return
-            try:
-                status = execute()
-                if status:
-                    go_on(status, Operation.ALL_REDUCE)
-            except CollectiveError:
-                raise
-            except BaseException:
-                self.abort("a call was interrupted")
-                raise
-            finally:
-                leave()
-
-        return run
-
-    def _check_open(self) -> None:
-        if self._control.fatal is not None:
-            raise self._control.fatal
-        if self._closed:
-            raise Aborted("the communicator is closed")
-
     def _left_to_parent(self) -> None:
-        self._closed, self._close_lock = True, threading.Lock()
+        self._calls.left_to_parent()
         self._finalizer.detach()
         self._control.left_to_parent()
 

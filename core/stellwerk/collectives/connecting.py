@@ -12,8 +12,7 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,65 +22,19 @@ from stellwerk.collectives import native_library as native
 from stellwerk.collectives import roce, selftest
 from stellwerk.collectives.control import Control, PeerState
 from stellwerk.collectives.dispatch import Dispatch
-from stellwerk.collectives.engine import Engine, Link, ShmEngine, TcpEngine, VerbsEngine, shm_segment
+from stellwerk.collectives.engine import Engine
 from stellwerk.collectives.errors import SetupFailed
 from stellwerk.collectives.kinds import Topology, Transport
 from stellwerk.collectives.mesh import Mesh, close_all
-from stellwerk.collectives.neighbours import NeighbourEngine
-from stellwerk.collectives.pure import PythonEngine
+from stellwerk.collectives.opening import NotUsable, Opener
+from stellwerk.collectives.options import REQUESTS, RING_BYTES, VERBS_SLOT_BYTES, Options, window_bytes
 from stellwerk.collectives.rendezvous import Rendezvous
 from stellwerk.collectives.report import RankInfo, Report
 
 log = logging.getLogger("stellwerk.collectives")
 
-RING_BYTES = 8 << 20
-VERBS_SLOT_BYTES = 1 << 20
-VERBS_LIBRARY = "libibverbs.so.1"
 SELF_TEST_S = 20.0
 PAIR_S = 15.0
-REQUESTS: dict[str, tuple[Transport, ...]] = {
-    "auto": (Transport.SHM, Transport.VERBS, Transport.TCP, Transport.PYTHON),
-    "verbs": (Transport.VERBS, Transport.TCP, Transport.PYTHON),
-    "shm": (Transport.SHM, Transport.TCP, Transport.PYTHON),
-    "tcp": (Transport.TCP, Transport.PYTHON),
-    "python": (Transport.PYTHON,),
-}
-
-
-def window_bytes(transport: Transport, topology: Topology) -> int:
-    """How much of a call is under way at once. On one machine, what stays in the cache; over a distance, more, because
-    every chunk waits for its own round trips; never more than a good part of a ring of shared memory."""
-    if topology is Topology.HOST:
-        return 256 << 10
-    if transport is Transport.VERBS:
-        return VERBS_SLOT_BYTES
-    return RING_BYTES // 4 if transport is Transport.SHM else 8 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What the caller of `Communicator.connect` asked for."""
-
-    transport: str = "auto"
-    timeout_s: float = 10.0
-    setup_timeout_s: float = 60.0
-    address: str = ""
-    addresses: Mapping[int, str] = field(default_factory=dict)
-    topology: Topology | str | None = None
-    link: Link = field(default_factory=Link)
-    tuning: Path | None = None
-    self_test: bool = True
-    rails: tuple[str, ...] = ()
-    dial: Callable[[str], str] = str
-    name: str = "main"
-
-    def __post_init__(self) -> None:
-        if self.transport not in REQUESTS:
-            raise ValueError(f"unknown transport {self.transport!r}; known are: {', '.join(REQUESTS)}")
-        if self.topology is not None and self.topology not in set(Topology):
-            raise ValueError(f"unknown topology {self.topology!r}; known are: {', '.join(Topology)}")
-        if self.timeout_s <= 0 or self.setup_timeout_s <= 0:
-            raise ValueError("time-outs must be positive")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +48,6 @@ class Connected:
     window_bytes: int
     report: Report
     infos: list[dict[str, Any]]
-
-
-class _NotUsable(Exception):
-    """This rank cannot use a transport; the text says why. `here`: not only because another rank cannot."""
-
-    def __init__(self, why: str, *, here: bool = True) -> None:
-        self.here = here
-        super().__init__(why)
 
 
 class Connector:
@@ -339,8 +284,8 @@ class Connector:
         tested: selftest.SelfTestReport | None = None
         why, here = "", True
         try:
-            engine = self._open(mesh, transport)
-        except _NotUsable as error:
+            engine = self._opener(mesh).open(transport)
+        except NotUsable as error:
             why, here = str(error), error.here
         except (OSError, MemoryError) as error:
             why = str(error)
@@ -376,91 +321,18 @@ class Connector:
             return f"rank {rank} ({self._infos[rank]['host']}): {reason}"
         return ""
 
-    def _open(self, mesh: Mesh, transport: Transport) -> Engine:
-        if transport is Transport.SHM:
-            return self._open_shm()
-        if transport is Transport.VERBS:
-            return self._open_verbs(mesh)
-        return self._open_sockets(mesh, transport)
-
-    def _open_sockets(self, mesh: Mesh, transport: Transport) -> Engine:
-        sockets, failures = mesh.connect(self._where, f"data-{transport}", self._pair_deadline())
-        if failures:
-            close_all(sockets)
-            raise _NotUsable("; ".join(failures.values()))
-        if transport is Transport.PYTHON:
-            return PythonEngine(self.rank, self.ranks, sockets, self.options.link)
-        engine = TcpEngine(self.rank, self.ranks, sockets, self.options.link)
-        engine.set_waiting(*self._waiting(looks=200))
-        return engine
-
-    def _open_verbs(self, mesh: Mesh) -> Engine:
-        engine: VerbsEngine | None = None
-        trouble, mine = "", []
-        try:
-            engine = VerbsEngine(self.rank, self._routes(), VERBS_SLOT_BYTES, VERBS_LIBRARY)
-            mine = engine.addresses()
-        except (OSError, MemoryError) as error:
-            trouble = str(error)
-        try:
-            everybody = self._exchange([trouble, mine])  # also by a rank that failed: the others wait for it
-            if engine is not None and not any(answer[0] for answer in everybody):
-                try:
-                    engine.join([answer[1][self.rank] for answer in everybody])
-                except OSError as error:
-                    trouble = str(error)
-            # Only when all have joined may anybody send, or go on to connections that all must make.
-            bad = [rank for rank, answer in enumerate(self._exchange(trouble)) if answer]
-            if engine is None or bad:
-                raise _NotUsable(trouble or f"rank {bad[0]} could not open its devices", here=bool(trouble))
-            engine.set_waiting(*self._waiting(looks=2000))
-            if not self._ring:
-                return engine
-            self._notes.append("RDMA carries what runs around the ring; calls to ranks further away go over TCP")
-            return NeighbourEngine(engine, self._open_sockets(mesh, Transport.TCP))
-        except BaseException:
-            if engine is not None:
-                engine.close()
-            raise
-
-    def _open_shm(self) -> Engine:
-        nonce, fd, trouble = secrets.token_bytes(32), -1, ""
-        if self.rank == 0:
-            try:
-                fd = shm_segment(self.ranks, RING_BYTES, nonce)
-            except OSError as error:
-                trouble = f"no shared memory: {error.strerror or error}"
-        try:
-            answer = self._exchange([os.getpid(), fd, nonce.hex(), trouble])[0]
-            pid, its_fd, its_nonce, its_trouble = answer
-            engine: Engine | None = None
-            if not its_trouble:
-                try:
-                    engine = self._attach(fd, pid, its_fd, bytes.fromhex(its_nonce))
-                except (OSError, MemoryError) as error:
-                    trouble = f"the shared memory of rank 0 cannot be opened: {error}"
-            self._exchange(None)  # rank 0 keeps its descriptor until everybody has opened it
-        finally:
-            if fd >= 0:
-                os.close(fd)
-        if engine is None:
-            raise _NotUsable(its_trouble or trouble)
-        return engine
-
-    def _attach(self, own_fd: int, pid: int, fd: int, nonce: bytes) -> Engine:
-        opened = own_fd if self.rank == 0 else os.open(f"/proc/{pid}/fd/{fd}", os.O_RDWR | os.O_CLOEXEC)
-        try:
-            engine = ShmEngine(self.rank, self.ranks, opened, RING_BYTES, nonce, self.options.link)
-        finally:
-            if self.rank != 0:
-                os.close(opened)
-        engine.set_waiting(*self._waiting(looks=2000))
-        return engine
-
-    def _waiting(self, looks: int) -> tuple[int, int]:
-        """Looks on the processor, and looks with sched_yield. Ranks that share processors must not keep them."""
-        here = sum(info["boot"] == self._infos[self.rank]["boot"] for info in self._infos)
-        return (looks if here <= len(os.sched_getaffinity(0)) else 0, 200)
+    def _opener(self, mesh: Mesh) -> Opener:
+        return Opener(
+            rank=self.rank,
+            ranks=self.ranks,
+            ranks_here=sum(info["boot"] == self._infos[self.rank]["boot"] for info in self._infos),
+            ring=self._ring,
+            link=self.options.link,
+            exchange=self._exchange,
+            connect=lambda transport: mesh.connect(self._where, f"data-{transport}", self._pair_deadline()),
+            routes=self._routes,
+            note=self._notes.append,
+        )
 
     def _report(self, transport: Transport, dispatch: Dispatch, tested: selftest.SelfTestReport | None) -> Report:
         return Report(

@@ -23,9 +23,9 @@ import torch
 import torch.distributed as dist
 
 from stellwerk.collectives.communicator import Communicator
-from stellwerk.collectives.connecting import Options
 from stellwerk.collectives.errors import SetupFailed
 from stellwerk.collectives.kinds import ReduceOp
+from stellwerk.collectives.options import Options
 from stellwerk.collectives.torch_tensors import (
     Received,
     Staged,

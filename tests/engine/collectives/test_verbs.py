@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stellwerk.collectives import CollectiveError, Communicator, Topology, connecting
+from stellwerk.collectives import CollectiveError, Communicator, Topology, opening, roce
 from stellwerk.collectives.native import compile as native_build
 from stellwerk.collectives.roce import NoRail, Rail
 
@@ -40,7 +40,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def verbs(library: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ctypes.CDLL]:
     fake = ctypes.CDLL(str(library))
     fake.fake_reset(FINE, 0, 7)
-    monkeypatch.setattr(connecting, "VERBS_LIBRARY", str(library))
+    monkeypatch.setattr(opening, "VERBS_LIBRARY", str(library))
     yield fake
     assert fake.fake_open_objects() == 0, "everything was given back"
 
@@ -54,7 +54,7 @@ def devices(monkeypatch: pytest.MonkeyPatch, rails: Sequence[Sequence[tuple[str,
             raise NoRail(found)
         return [Rail(device, 3, IPv4Interface(address)) for device, address in found]
 
-    monkeypatch.setattr(connecting.roce, "find_rails", find)
+    monkeypatch.setattr(roce, "find_rails", find)
 
 
 def run(ranks: int, program: Callable[[Communicator], Any], **options: Any) -> list[Any]:
