@@ -69,3 +69,7 @@ class WordCount:
 
 def word_count(_weights: str | None) -> WordCount:
     return WordCount()
+
+
+def with_steps(steps: str, models: str = "auto: start") -> str:
+    return f"version: 1\nmodels: {{{models}}}\n{POOLS}steps:\n{steps}"
