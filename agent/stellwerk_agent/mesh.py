@@ -66,7 +66,7 @@ class Mesh:
     async def _make_key(self, key: Path) -> None:
         if commands.find("ssh-keygen") is None:
             raise StellwerkError(
-                "no SSH key can be made on this machine",
+                "no SSH key can be made on this node",
                 why="the command ssh-keygen is missing",
                 remedy="install the package openssh-client",
             )
@@ -76,7 +76,7 @@ class Mesh:
         comment = f"stellwerk@{host.hostname(Reader(self._options.root))}"
         result = await commands.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(key)])
         if not result.ok:
-            raise StellwerkError("no SSH key can be made on this machine", why=result.complaint())
+            raise StellwerkError("no SSH key can be made on this node", why=result.complaint())
 
     async def _install(self, call: Call, params: Install) -> dict[str, Any]:
         self._lock.require(call.connection)

@@ -95,7 +95,7 @@ def refused_by_system(error: OSError) -> StellwerkError:
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     said = say("its disk is full") if full else error.strerror or type(error).__name__
     return StellwerkError(
-        "nothing can be written on this machine" if full else "the machine refused a part of this",
+        "nothing can be written on this node" if full else "the node refused a part of this",
         why=say("{path}: {said}", path=error.filename, said=said) if error.filename else said,
         remedy="free some space on it and try again" if full else "see to what it names, then try again",
     )

@@ -80,7 +80,7 @@ class Sudo:
         if os.geteuid() == 0 and self._options.root == Path("/"):
             return facts.Sudo("root", say("logged in as root"))
         if shutil.which("sudo") is None:
-            return facts.Sudo("none", say("there is no sudo command on this machine"))
+            return facts.Sudo("none", say("there is no sudo command on this node"))
         done = await self._run(("sudo", "-k", "-n", "true"), self._environment(), None, _SUDO_S)
         found = judge_sudo(done, unlocked=self._password is not None)
         if found.state == "password" and self._refused is not None and time.monotonic() < self._refused_until:
@@ -93,7 +93,7 @@ class Sudo:
         if state.state in ("root", "nopasswd"):
             return state
         if state.state == "none" and self._refused is None:
-            raise SudoFailed("root cannot be had on this machine", why=state.why or "", remedy=_ADMINISTRATOR)
+            raise SudoFailed("root cannot be had on this node", why=state.why or "", remedy=_ADMINISTRATOR)
         secret = bytearray(password.encode())
         if not secret or len(secret) > _MAX_PASSWORD_BYTES or b"\n" in secret or b"\0" in secret:
             raise BadInput("this cannot be a sudo password", why="it is empty, too long, or has a line break in it")
@@ -167,7 +167,7 @@ class Sudo:
         if os.geteuid() == 0 and self._options.root == Path("/"):
             yield (), self._environment()
         elif shutil.which("sudo") is None:
-            raise SudoFailed(say("there is no sudo command on this machine"), remedy=_ADMINISTRATOR)
+            raise SudoFailed(say("there is no sudo command on this node"), remedy=_ADMINISTRATOR)
         elif self._password is None:
             yield ("sudo", "-n", "--"), self._environment()
         else:
@@ -247,7 +247,7 @@ class Sudo:
             return SudoFailed(
                 "the sudo password is wrong",
                 why="sudo did not accept it; nothing was changed",
-                remedy="type the password with which this user runs sudo on this machine",
+                remedy="type the password with which this user runs sudo on this node",
             )
         if "no password was provided" in said:
             return SudoFailed("the sudo password did not reach sudo", why=said[-400:], remedy="try again")
@@ -256,7 +256,7 @@ class Sudo:
         if any(mark in said for mark in _NEEDS_PASSWORD):
             return SudoFailed("root is needed", why="sudo asks for a password here", remedy="enter the sudo password")
         if "sudo:" in said:
-            return SudoFailed("sudo refused", why=said[-400:], remedy="see that `sudo true` works on this machine")
+            return SudoFailed("sudo refused", why=said[-400:], remedy="see that `sudo true` works on this node")
         return SudoFailed("a command as root failed")
 
 

@@ -213,7 +213,7 @@ class Application(QObject):
         if self.controller.session is not None:
             found.append(Command(self.tr("Close the cluster"), self._close_setup))
             if len(self.controller.nodes) > 1:
-                found.append(Command(self.tr("Machines may reach each other (SSH)"), self.asking.open_mesh))
+                found.append(Command(self.tr("Nodes may reach each other (SSH)"), self.asking.open_mesh))
             if self.changes.newest_plan() is not None:
                 found.append(Command(self.tr("Take the newest plan back"), self.asking.undo))
         if self._pages_built and self.trial.cluster is not None:

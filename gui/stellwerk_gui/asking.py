@@ -35,7 +35,7 @@ class Asking(QObject):
         what = local(error.what)
         title = f"{local(error.node)}: {what}" if error.node else sentence(what).removesuffix(".")
         parts = [sentence(local(p)) for p in (error.why,) if p]
-        parts.append(self.tr("Taking over lets this window change the machines. The other one is told so and cannot."))
+        parts.append(self.tr("Taking over lets this window change the nodes. The other one is told so and cannot."))
         confirm(self.window, title, " ".join(parts), self.tr("Take over"), again)
 
     def open_mesh(self) -> None:
@@ -59,10 +59,10 @@ class Asking(QObject):
         node = self.controller.node(name)
         away = node is None or not node.ready
         text = self.tr(
-            "The agent, what it kept and this cluster's key are removed from the machine. Its network stays as it is."
+            "The agent, what it kept and this cluster's key are removed from the node. Its network stays as it is."
         )
         if away:
-            text = self.tr("The machine does not answer: only this computer forgets it. Agent and key stay on it.")
+            text = self.tr("The node does not answer: only this computer forgets it. Agent and key stay on it.")
         title = self.tr("Un-pair {name}?").format(name=name)
         confirm(self.window, title, text, self.tr("Un-pair"), partial(self._unpair, name, away))
 
@@ -81,7 +81,7 @@ class Asking(QObject):
     def forget(self, folder: ClusterFolder, forgotten: Callable[[], object]) -> None:
         """Remove what this computer keeps of a cluster, after a question."""
         text = self.tr(
-            "Its key and reports on this computer are removed. The machines keep their network and agent: "
+            "Its key and reports on this computer are removed. The nodes keep their network and agent: "
             "un-pair them first."
         )
         title = self.tr("Forget the cluster {name}?").format(name=folder.path.name)

@@ -192,7 +192,7 @@ def as_error(error: BaseException) -> StellwerkError:
     wrapped = StellwerkError(
         "something went wrong inside Stellwerk",
         why=say("{kind}: {said}", kind=type(error).__name__, said=error),
-        remedy="Save the report and send it to the developers; nothing on the machines was changed by this",
+        remedy="Save the report and send it to the developers; nothing on the nodes was changed by this",
     )
     wrapped.__cause__ = error
     return wrapped

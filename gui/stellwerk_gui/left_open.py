@@ -30,11 +30,11 @@ class LeftOpen(QObject):
     def _say(self, outcomes: Any) -> None:
         for outcome in outcomes:
             if not outcome.settled:
-                how = self.tr("Not every machine has answered; it is ended when the cluster is opened again")
+                how = self.tr("Not every node has answered; it is ended when the cluster is opened again")
             elif outcome.applied:
-                how = self.tr("That is ended now: all machines run the new network")
+                how = self.tr("That is ended now: all nodes run the new network")
             else:
-                how = self.tr("That is ended now: every machine is back as it was")
+                how = self.tr("That is ended now: every node is back as it was")
             what = self.tr("The window closed while plan {id} was being applied").format(id=outcome.plan_id)
             self._controller.problem.emit(StellwerkError(what, why=how))
 

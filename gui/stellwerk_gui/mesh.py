@@ -24,7 +24,7 @@ def translate(text: str) -> str:
 
 def mesh_words() -> str:
     """What it is for, in one sentence."""
-    return translate("Each machine may then log in to the others by SSH: mpirun and the NCCL tests need that.")
+    return translate("Each node may then log in to the others by SSH: mpirun and the NCCL tests need that.")
 
 
 class MeshDialog(QDialog):
@@ -33,10 +33,10 @@ class MeshDialog(QDialog):
     def __init__(self, window: QWidget, changes: Changes) -> None:
         super().__init__(window)
         self.changes = changes
-        self.setWindowTitle(self.tr("Machines may reach each other"))
+        self.setWindowTitle(self.tr("Nodes may reach each other"))
         self.setMinimumWidth(theme.current().px(WIDTH_PX))
         outer = vbox(self, margins=(20, 18, 20, 16), spacing=12)
-        outer.addWidget(label(self.tr("Machines may reach each other"), "title"))
+        outer.addWidget(label(self.tr("Nodes may reach each other"), "title"))
         outer.addWidget(label(mesh_words(), "muted", wrap=True))
         outer.addWidget(self._what())
         self.state = Note("info")
@@ -68,7 +68,7 @@ class MeshDialog(QDialog):
     def _what(self) -> QWidget:
         card = frame("note-plain")
         column = vbox(card, margins=(14, 10, 14, 10), spacing=6)
-        column.addWidget(label(self.tr("In ~/.ssh of every machine there will be"), "second-muted"))
+        column.addWidget(label(self.tr("In ~/.ssh of every node there will be"), "second-muted"))
         for name, text in (
             ("stellwerk/", self.tr("a key of its own that never leaves it, the others' host keys, one alias each")),
             ("config", self.tr("one Include line at the top, marked")),
@@ -80,7 +80,7 @@ class MeshDialog(QDialog):
             row.addWidget(left, 0, Qt.AlignmentFlag.AlignTop)
             row.addWidget(label(text, "second", wrap=True), 1)
             column.addLayout(row)
-        words = self.tr("It is taken out again here, and when a machine is un-paired.")
+        words = self.tr("It is taken out again here, and when a node is un-paired.")
         column.addWidget(label(words, "second-muted", wrap=True))
         return card
 
@@ -92,7 +92,7 @@ class MeshDialog(QDialog):
         for button in (self.take_out, self.verify, self.set_up):
             button.setEnabled(not running)
         if running:
-            self.state.show_text("info", "", self.tr("Working on all machines"))
+            self.state.show_text("info", "", self.tr("Working on all nodes"))
             self.state.show()
         elif self.state.isVisibleTo(self) and not self._area.isVisibleTo(self):
             self.state.hide()
@@ -103,7 +103,7 @@ class MeshDialog(QDialog):
         clear_layout(self._pairs)
         self._area.setVisible(report is not None and bool(report.tried))
         if report is None:
-            self.state.show_text("good", "", self.tr("It was taken out of all machines."))
+            self.state.show_text("good", "", self.tr("It was taken out of all nodes."))
         else:
             works = sum(not pair.error for pair in report.tried)
             text = self.tr("{n} of {all} pairs work").format(n=works, all=len(report.tried))

@@ -73,7 +73,7 @@ def apply_states(album: Album) -> None:
     for name in names:
         c.apply_event.emit(ApplyEvent(name, "reverted"))
     c.applying = False
-    why = "the machines did not reach each other with large packets"
+    why = "the nodes did not reach each other with large packets"
     back = tuple(NodeOutcome(name, "old") for name in names)
     for title, nodes in (
         ("setup-5-rolled-back", back),
@@ -103,9 +103,7 @@ def change_dialogs(album: Album) -> None:
     dialog.show_report(MeshReport(tuple(pairs), {}))
     album.shot("dialog-mesh-tried", dialog)
     dialog.reject()
-    w.asking.take_over(
-        Busy("another desktop changes this machine", node=names[0], why="held by ann@desk"), lambda: None
-    )
+    w.asking.take_over(Busy("another desktop changes this node", node=names[0], why="held by ann@desk"), lambda: None)
     album.shot_front("dialog-take-over")
     w.asking.undo()
     album.shot_front("dialog-undo")

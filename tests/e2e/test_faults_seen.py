@@ -282,7 +282,7 @@ async def test_on_the_link_a_lost_machine_is_visible_and_comes_back(tmp_path: Pa
             await until(LinkState.READY)
             gone = [why for node, state, why in states if (node, state) == ("spark-2", LinkState.RECONNECTING)]
             assert gone and all(gone), f"{kind}: the state tells no reason"
-            assert {node for node, _, _ in states} == {"spark-2"}, "the other machine is not concerned"
+            assert {node for node, _, _ in states} == {"spark-2"}, "the other node is not concerned"
             await lost.call("sudo.state", {})
         assert lost.hello is not None
         assert lost.hello.boot_id != boot

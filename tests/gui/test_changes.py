@@ -112,7 +112,7 @@ class TestTakeOver:
 
 def test_another_error_is_no_question(window: Application, held: HeldSession, monkeypatch: pytest.MonkeyPatch) -> None:
     async def broken(_: object) -> MeshReport:
-        raise StellwerkError("one machine alone has nobody to reach")
+        raise StellwerkError("one node alone has nobody to reach")
 
     monkeypatch.setattr(stellwerk.setup.mesh, "mesh_on", broken)
     window.changes.mesh_on(force=True)

@@ -153,7 +153,7 @@ class Ring:
     def map(self) -> None:
         self.paired()
         click(self.window.shell.rail.items["cluster"])
-        sees(self.window.cluster_page, "3 of 3 machines connected", seconds=60)
+        sees(self.window.cluster_page, "3 of 3 nodes connected", seconds=60)
 
 
 @pytest.fixture(autouse=True)
@@ -243,7 +243,7 @@ def start_apply(ring: Ring) -> None:
 
 def apply_failed(ring: Ring, *words: str) -> None:
     """The wizard says that nothing was changed, and why; *Try again* is offered."""
-    sees(ring.setup.stack, "Nothing was changed: every machine is back as it was.", *words, seconds=75)
+    sees(ring.setup.stack, "Nothing was changed: every node is back as it was.", *words, seconds=75)
     assert button(ring.setup, "Try again").isEnabled()
     assert "Rolled back" in reads(ring.setup)
 
@@ -271,7 +271,7 @@ def test_who_may_not_become_root_is_told_before_anything_changes(ring: Ring) -> 
     ring.bench.break_("sudo-none", "spark-2")
     click(ring.setup.next)
     box = ring.window.shell.error_box
-    sees(box, "root is needed on spark-2", "nothing was changed on any machine", "sudoers", seconds=60)
+    sees(box, "root is needed on spark-2", "nothing was changed on any node", "sudoers", seconds=60)
     assert not ring.setup.next.isEnabled()
     assert button(ring.setup, "Try again").isEnabled()
     assert reads(ring.setup.views["apply"]).count("Unchanged") == 3
@@ -293,9 +293,9 @@ def test_while_it_is_applied_all_go_back(ring: Ring, kind: str) -> None:
     break_at(ring, kind, '"state":"holding"')
     click(ring.setup.next)
     if kind == "power-off":
-        sees(ring.setup.views["apply"], "Waiting for the machine", seconds=60)
+        sees(ring.setup.views["apply"], "Waiting for the node", seconds=60)
         ring.bench.mend(kind, NODE)
-    sees(ring.setup.views["apply"], "Nothing was changed: every machine is back as it was.", seconds=75)
+    sees(ring.setup.views["apply"], "Nothing was changed: every node is back as it was.", seconds=75)
     assert NODE in reads(ring.setup.views["apply"].result)  # type: ignore[attr-defined]
 
 
@@ -303,7 +303,7 @@ def test_a_full_disk_is_named_and_trying_again_after_it_was_freed_ends_well(ring
     start_apply(ring)
     break_at(ring, "disk-full", '"name":"backup"')
     click(ring.setup.next)
-    sees(ring.setup.views["apply"], f"{NODE}: nothing can be written on this machine: its disk is full", seconds=75)
+    sees(ring.setup.views["apply"], f"{NODE}: nothing can be written on this node: its disk is full", seconds=75)
     wait_until(lambda: not ring.window.controller.applying, 75)
     ring.bench.mend("disk-full", NODE)
     click(button(ring.setup, "Try again"))
@@ -343,9 +343,9 @@ def test_a_machine_that_is_lost_is_seen_and_comes_back(ring: Ring, kind: str) ->
     )
     ring.bench.break_(kind, "spark-2")
     wait_until(lambda: lost, 30)
-    assert any("2 of 3 machines connected" in said for said in lost)
+    assert any("2 of 3 nodes connected" in said for said in lost)
     assert any("Reconnecting" in said for said in lost)
-    sees(page, "3 of 3 machines connected", seconds=60)
+    sees(page, "3 of 3 nodes connected", seconds=60)
     wait_until(lambda: card.view.state != "unreachable", 30, lambda: reads(card))
 
 
@@ -355,14 +355,14 @@ def test_a_machine_that_is_off_has_a_dashed_card_with_its_age_and_comes_back(rin
     card = page.map.card("spark-2")
     ring.bench.break_("power-off", "spark-2")
     sees(card, "Reconnecting", " old", painted=True, seconds=60)
-    sees(page, "2 of 3 machines connected")
+    sees(page, "2 of 3 nodes connected")
     click(card)
     sees(page.panel, "did not answer", seconds=60)
     click(ring.window.shell.rail.items["monitor"])
     sees(ring.window.monitor_page, "2 of 3 nodes live", "no data", seconds=60)
     click(ring.window.shell.rail.items["cluster"])
     ring.bench.break_("power-on", "spark-2")
-    sees(page, "3 of 3 machines connected", seconds=60)
+    sees(page, "3 of 3 nodes connected", seconds=60)
     no_longer_sees(card, "Reconnecting", " old", painted=True, seconds=60)
 
 

@@ -86,7 +86,7 @@ def test_an_error_of_an_agent_is_german_in_the_box(german: None) -> None:
     box = ErrorBox(window)
     box.show_error(error)
     assert shown(box) == [
-        "Auf dieser Maschine lässt sich nichts schreiben",
+        "Auf diesem Knoten lässt sich nichts schreiben",
         "/var/x: die Platte ist voll. Darauf Platz schaffen und nochmals versuchen.",
     ]
     window.deleteLater()

@@ -68,7 +68,7 @@ def test_eight_machines_from_nothing_to_watched_with_the_mouse(
         wait_until(lambda: setup.next.text() == "Finish")
 
         click(setup.next)
-        said = sees(window.cluster_page, "8 of 8 machines connected", seconds=30)
+        said = sees(window.cluster_page, "8 of 8 nodes connected", seconds=30)
         assert ("Ring" if topology == "ring" else "Switch") in said
         card = window.cluster_page.map.card("spark-3")
         click(card)

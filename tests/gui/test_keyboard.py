@@ -77,7 +77,7 @@ def test_the_whole_way_with_the_keyboard_alone(qapp: QApplication, tmp_path: Pat
         sees(setup, "Everything works.", seconds=120)
         tab_to(window, "Finish")
         press(shell, Qt.Key.Key_Return)
-        sees(window.cluster_page, "8 of 8 machines connected", seconds=30)
+        sees(window.cluster_page, "8 of 8 nodes connected", seconds=30)
 
         page = window.cluster_page
         first = page.map.card("spark-1")

@@ -112,7 +112,7 @@ def test_closed_in_the_middle_of_apply_the_next_opening_settles_it(
             sees(window.setup_page, "spark-1", "spark-2", seconds=60)
             if off:
                 box = window.shell.error_box
-                sees(box, "The window closed while plan", "every machine is back as it was", seconds=100)
+                sees(box, "The window closed while plan", "every node is back as it was", seconds=100)
             assert unfinished_plans(folder.journal) == []
             ours = [Path(n.root, "etc/netplan/60-stellwerk.yaml").exists() for n in cluster.nodes]
             assert ours == [False, False]

@@ -103,7 +103,7 @@ def check_before(layout: Layout, request: Request) -> None:
             current = read_sysctl(layout, change.key)
             if current is None:
                 raise PlanRefused(
-                    say("there is no sysctl {key} on this machine", key=change.key), remedy="make the plan again"
+                    say("there is no sysctl {key} on this node", key=change.key), remedy="make the plan again"
                 )
             if change.before is not None and current != change.before.strip():
                 raise PlanRefused(
@@ -130,7 +130,7 @@ def check_space(layout: Layout, request: Request) -> None:
                     free=free // 1024,
                     needed=needed // 1024,
                 ),
-                remedy="free some space on this machine and try again",
+                remedy="free some space on this node and try again",
             )
 
 

@@ -33,7 +33,7 @@ _ROOT_S = 120.0  # going back from a journal may have to wait for the network se
 _SETTLED = (*FINAL_STATES, GuardState.HOLDING, GuardState.IDLE)
 
 _GONE = say(
-    "the guard on this machine was killed while it held a change; the change is taken back when root is available "
+    "the guard on this node was killed while it held a change; the change is taken back when root is available "
     "again, at the next boot at the latest"
 )
 
@@ -118,7 +118,7 @@ class GuardClient:
             raise PlanRefused(
                 say("the change {plan_id} cannot be confirmed", plan_id=plan_id),
                 why=say(
-                    "this machine is at {plan}: {state} {why}",
+                    "this node is at {plan}: {state} {why}",
                     plan=answer.plan_id or say("no plan"),
                     state=answer.state.value,
                     why=answer.why,
@@ -166,7 +166,7 @@ class GuardClient:
             return None  # gone, or gone in the middle of the answer: the outcome file tells
         if not isinstance(answer, dict) or "error" in answer:
             said = answer.get("error") if isinstance(answer, dict) else answer
-            raise PlanRefused("the guard on this machine objects", why=str(said))
+            raise PlanRefused("the guard on this node objects", why=str(said))
         return wire.from_wire(GuardStatus, answer)
 
     async def _exchange(self, message: dict[str, Any]) -> bytes:

@@ -50,7 +50,7 @@ def locked(layout: Layout, wait_s: float) -> Iterator[None]:
             except BlockingIOError:
                 if now_s() >= end_s:
                     raise Busy(
-                        "another network change is being held on this machine",
+                        "another network change is being held on this node",
                         remedy="confirm or revert it first; it goes back by itself within 15 minutes",
                     ) from None
                 pause.wait(0.05)

@@ -58,7 +58,7 @@ def lost(request: Request, before: Live, now: Live) -> list[str]:
         if not (is_session or (leads_out and not temporary and not address.is_link_local6)):
             continue
         if not any(a.device == address.device and a.cidr == address.cidr for a in now.addresses):
-            role = say("through which this session runs") if is_session else say("of the way out of this machine")
+            role = say("through which this session runs") if is_session else say("of the way out of this node")
             found.append(
                 say(
                     "the address {cidr} of {device}, {role}, is gone",

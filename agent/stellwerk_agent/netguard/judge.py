@@ -61,7 +61,7 @@ def judge(layout: Layout, request: Request, tree: Path, run: Runner) -> None:
     finally:
         shutil.rmtree(tree, ignore_errors=True)
     if done.rc == MISSING:
-        raise PlanRefused("netplan is not installed on this machine", why=done.complaint, remedy="install netplan.io")
+        raise PlanRefused("netplan is not installed on this node", why=done.complaint, remedy="install netplan.io")
     if not done.ok:
         words = done.stderr.replace(f"{tree}/", "/").strip() or say("it ended with {rc}", rc=done.rc)
         raise PlanRefused("netplan refuses the planned files", why=words, remedy="mend the file that it names")

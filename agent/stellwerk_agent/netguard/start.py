@@ -116,7 +116,7 @@ def _wait_for_sign_of_life(layout: Layout, plan_id: str) -> GuardStatus:
         if status.state is not GuardState.IDLE:
             return status
         pause.wait(0.05)
-    raise ApplyFailed("the guard did not start, so nothing was changed", remedy="see the machine's system log")
+    raise ApplyFailed("the guard did not start, so nothing was changed", remedy="see the node's system log")
 
 
 def status(machine: Machine) -> GuardStatus:

@@ -104,7 +104,7 @@ class Transaction:
             raise ApplyFailed(
                 say("{text}: failed", text=text),
                 why=error.strerror or str(error),
-                remedy="free some space on this machine and try again" if full else "",
+                remedy="free some space on this node and try again" if full else "",
             ) from error
 
     def _stop(self) -> None:
@@ -118,7 +118,7 @@ class Transaction:
         """Everything before the first live change. Raises `PlanRefused` when the plan does not fit the machine."""
         layout, run, request = self.machine.layout, self.machine.run, self.request
         self.enter(GuardState.PREPARING)
-        with self.step("check", "compare the machine with the plan"):
+        with self.step("check", "compare the node with the plan"):
             backup.check_before(layout, request)
         with self.step("space", "look for free space"):
             backup.check_space(layout, request)
@@ -146,7 +146,7 @@ class Transaction:
         absent = [device for device in devices if device not in taken.live.up]
         if absent:
             raise PlanRefused(
-                say("this machine has no interface {absent}", absent=", ".join(absent)), remedy="make the plan again"
+                say("this node has no interface {absent}", absent=", ".join(absent)), remedy="make the plan again"
             )
         files.place(self.directory / "reserve", b"\0" * backup.RESERVE_BYTES, 0o600)
         backup.save(taken, self.directory)
@@ -272,11 +272,11 @@ class Transaction:
                 lambda: inside.lost(request, taken.live, read_links(run)), request.settle_s, self._stop
             )
             if gone:
-                raise ApplyFailed("the change cut this machine off", why=joined(gone, "; "))
+                raise ApplyFailed("the change cut this node off", why=joined(gone, "; "))
             if request.ping_peers:
                 silent = inside.wait_until_fine(lambda: inside.silent_peers(request, run), request.settle_s, self._stop)
                 if silent:
-                    raise ApplyFailed("the other machines do not answer", why=joined(silent, "; "))
+                    raise ApplyFailed("the other nodes do not answer", why=joined(silent, "; "))
 
     # -- confirming ------------------------------------------------------------------------------------------------
 

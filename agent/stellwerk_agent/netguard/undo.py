@@ -22,7 +22,7 @@ def undo_request(layout: Layout, plan_id: str, owner_uid: int) -> Request:
     taken = backup.load(layout.plan(plan_id))
     if request is None or taken is None or state_of(entries) is not GuardState.CONFIRMED:
         raise PlanRefused(
-            say("there is no confirmed change {plan_id} on this machine", plan_id=plan_id),
+            say("there is no confirmed change {plan_id} on this node", plan_id=plan_id),
             why="nothing can be taken back",
         )
     if any(entry.event == "undone" for entry in entries):

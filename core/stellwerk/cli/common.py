@@ -135,5 +135,5 @@ json_option = click.option(
     "--json", "json_path", metavar="FILE", help="Write the result as JSON to FILE, or to standard output for -."
 )
 take_over_option = click.option(
-    "--take-over", is_flag=True, help="Change machines that another desktop holds; it is told so."
+    "--take-over", is_flag=True, help="Change nodes that another desktop holds; it is told so."
 )

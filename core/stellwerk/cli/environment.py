@@ -25,7 +25,7 @@ from stellwerk.setup.store import ClusterStore
 @json_option
 @command
 async def env(node: str | None, cluster_name: str | None, folder: Path | None, why: bool, json_path: str | None) -> int:
-    """Show, or write to files, the environment of every machine. It is read from the machines every time."""
+    """Show, or write to files, the environment of every node. It is read from the nodes every time."""
     from stellwerk.setup.session import ClusterSession
 
     stored = ClusterStore().find(cluster_name)
@@ -38,7 +38,7 @@ async def env(node: str | None, cluster_name: str | None, folder: Path | None, w
     if node is not None:
         found = tuple(e for e in found if e.node == node)
         if not found:
-            raise BadInput(f"there is no machine {node!r}", remedy=f"Known: {', '.join(m.name for m in look.members)}")
+            raise BadInput(f"there is no node {node!r}", remedy=f"Known: {', '.join(m.name for m in look.members)}")
     if json_path:
         write_json(json_path, found)
     if folder is not None:

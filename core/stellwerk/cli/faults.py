@@ -19,7 +19,7 @@ from stellwerk.virtual.walk.moments import FAULTS, Moment
 @click.option("--side-by-side", "count", type=int, default=None, help="So many clusters at once. Default: what fits.")
 @click.option("--fault", "only_faults", multiple=True, help=f"Only this one: {', '.join(f.key for f in FAULTS)}.")
 @click.option("--moment", "only_moments", multiple=True, help="Only this one, as named in the table.")
-@click.option("--victim", type=int, default=2, show_default=True, help="The machine that is struck, from 1.")
+@click.option("--victim", type=int, default=2, show_default=True, help="The node that is struck, from 1.")
 @json_option
 @command
 async def faults(
@@ -37,7 +37,7 @@ async def faults(
     chosen = nodes or {"pair": 2, "ring": 4, "switch": 8}[topology]
     fitting = 1 if topology == "switch" else max(1, 8 // chosen)
     if not 1 <= victim <= chosen:
-        raise BadInput(f"there is no machine {victim}", remedy=f"choose 1 to {chosen}")
+        raise BadInput(f"there is no node {victim}", remedy=f"choose 1 to {chosen}")
     began = time.monotonic()
     async with lanes(topology, chosen, count or fitting) as made:
         moments = [m for m in made[0].moments if not only_moments or m.key in only_moments]
@@ -78,7 +78,7 @@ def show_table(rows: Sequence[Any], moments: Sequence[Moment]) -> None:
             cells.append("" if row is None else f"[red]{row.end} ![/]" if row.problems else row.end)
         made.add_row(moment.key, *cells)
     out.print(made)
-    out.print("old, new: on which network every machine ended, the same on all. Struck were:", style="dim")
+    out.print("old, new: on which network every node ended, the same on all. Struck were:", style="dim")
     for kind in kinds:
         out.print(f"  {kind.key:13} {kind.text}", style="dim")
     for row in rows:

@@ -59,7 +59,7 @@ def _sizes(_: click.Context, __: click.Parameter, text: str) -> tuple[int, ...]:
     is_flag=False,
     flag_value="",
     metavar="[NAME]",
-    help="One rank per machine of a cluster, over its fabric, in place of this computer; --tune stores with it.",
+    help="One rank per node of a cluster, over its fabric, in place of this computer; --tune stores with it.",
 )
 @click.option("--json", "json_file", type=WRITTEN, callback=place, help="Write the figures as JSON (- for stdout).")
 @click.option("--csv", "csv_file", type=WRITTEN, callback=place, help="Write the figures as CSV (- for stdout).")

@@ -24,16 +24,16 @@ from stellwerk.setup.mesh import MeshReport, mesh_off, mesh_on, mesh_verify
 from stellwerk.setup.store import ClusterStore
 
 WHAT = """\
-Each machine makes a key of its own, which never leaves it. In ~/.ssh of every machine there will be:
-  stellwerk/        that key, the pinned host keys of the others, and one alias per machine
+Each node makes a key of its own, which never leaves it. In ~/.ssh of every node there will be:
+  stellwerk/        that key, the pinned host keys of the others, and one alias per node
   config            one Include line at the top, marked
   authorized_keys   the public keys of the others, marked
-Taken out again by `stellwerk mesh off`, and when a machine is un-paired."""
+Taken out again by `stellwerk mesh off`, and when a node is un-paired."""
 
 
 @click.group()
 def mesh() -> None:
-    """Machines may reach each other by SSH: for mpirun and the NCCL tests."""
+    """Nodes may reach each other by SSH: for mpirun and the NCCL tests."""
 
 
 @mesh.command("on")
@@ -43,7 +43,7 @@ def mesh() -> None:
 @json_option
 @command
 async def on(cluster_name: str | None, yes: bool, take_over: bool, json_path: str | None) -> int:
-    """Set it up on all machines and try every pair."""
+    """Set it up on all nodes and try every pair."""
     from stellwerk.setup.session import ClusterSession
 
     folder = ClusterStore().find(cluster_name)
@@ -80,7 +80,7 @@ async def verify(cluster_name: str | None, json_path: str | None) -> int:
 @take_over_option
 @command
 async def off(cluster_name: str | None, take_over: bool) -> int:
-    """Take it out of all machines; their SSH files are then as they were."""
+    """Take it out of all nodes; their SSH files are then as they were."""
     from stellwerk.setup.session import ClusterSession
 
     folder = ClusterStore().find(cluster_name)

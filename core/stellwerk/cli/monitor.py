@@ -26,7 +26,7 @@ SPARK_POINTS = 30
 @click.option("--seconds", "limit_s", default=None, type=float, help="End by itself.")
 @command
 async def monitor(cluster_name: str | None, rate: float, limit_s: float | None) -> int:
-    """CPU, GPU, memory and links of all machines, live. Ctrl-C ends it."""
+    """CPU, GPU, memory and links of all nodes, live. Ctrl-C ends it."""
     from stellwerk.setup.session import ClusterSession
 
     folder = ClusterStore().find(cluster_name)
@@ -48,7 +48,7 @@ async def monitor(cluster_name: str | None, rate: float, limit_s: float | None) 
 
 def monitor_table(store: TelemetryStore, names: Sequence[str], now_s: float) -> Table:
     """One row per machine; what is not known is a dash, what is old says so."""
-    rows = table("Machine", "CPU", "GPU", "Memory", "Temp", "Power", "Fabric sent", "received", "last 30 s", "")
+    rows = table("Node", "CPU", "GPU", "Memory", "Temp", "Power", "Fabric sent", "received", "last 30 s", "")
     for name in names:
         latest = store.latest(name)
         fresh = store.freshness(name, now_s)

@@ -55,7 +55,7 @@ topology_option = click.option(
 @cluster_option
 @topology_option
 @click.option(
-    "--seconds", type=seconds_range, default=3.0, show_default=True, help="How long the machines call each other."
+    "--seconds", type=seconds_range, default=3.0, show_default=True, help="How long the nodes call each other."
 )
 @click.option("--bring-up", is_flag=True, help="Bring interfaces that are down up for the test, and put them back.")
 @json_option
@@ -160,7 +160,7 @@ async def plan(
 def show_plan(made: Plan, *, with_diff: bool = False, said: Collection[str] = ()) -> None:
     """The plan as a table, its warnings, its notes that were not `said` before, and its diffs when wanted."""
     whole = ("Port", "Interface", "Address now", "Planned")
-    rows = table("Machine", "Port", "Interface", "To", "Address now", "Planned", "MTU", whole=whole)
+    rows = table("Node", "Port", "Interface", "To", "Address now", "Planned", "MTU", whole=whole)
     for node in made.nodes:
         for i, row in enumerate(node.rows):
             mtu = (
@@ -209,18 +209,18 @@ def show_outcome(outcome: ApplyOutcome) -> int:
     for node in outcome.nodes:
         out.print(f"{plain(node.node)}: {node.configuration} configuration {plain(node.why)}".rstrip())
     if outcome.applied:
-        out.print("[green]Applied and confirmed on every machine.[/]")
+        out.print("[green]Applied and confirmed on every node.[/]")
         out.print(f"To take it back: stellwerk undo {plain(outcome.plan_id)}", style="dim")
         return DONE
     if outcome.consistent:
-        out.print(f"[red]Not applied.[/] Every machine is on its old configuration. {plain(outcome.why)}")
+        out.print(f"[red]Not applied.[/] Every node is on its old configuration. {plain(outcome.why)}")
     elif outcome.settled:
         out.print(
-            f"[red]Not the same on every machine.[/] {plain(outcome.why)} See to what is said above, then run this "
+            f"[red]Not the same on every node.[/] {plain(outcome.why)} See to what is said above, then run this "
             "command again: it ends this first."
         )
     else:
-        out.print(f"[yellow]Not finished.[/] {plain(outcome.why)} Run this command again when the machine is back.")
+        out.print(f"[yellow]Not finished.[/] {plain(outcome.why)} Run this command again when the node is back.")
     return ERROR
 
 
@@ -261,7 +261,7 @@ async def finish_open_plans(session: Any, on_event: Callable[[ApplyEvent], None]
     type=click.FloatRange(3, 600),
     default=LEASE_S,
     show_default=True,
-    help="After so many seconds without this computer a machine goes back by itself.",
+    help="After so many seconds without this computer a node goes back by itself.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @take_over_option
@@ -280,7 +280,7 @@ async def apply(
     password_file: Any,
     json_path: str | None,
 ) -> int:
-    """Make the plan, show it, and apply it to every machine or to none. Ctrl-C rolls back."""
+    """Make the plan, show it, and apply it to every node or to none. Ctrl-C rolls back."""
     from stellwerk.setup.session import ClusterSession
 
     folder = ClusterStore().find(cluster_name)
@@ -321,7 +321,7 @@ async def apply(
 @password_option
 @command
 async def undo(plan_id: str | None, cluster_name: str | None, yes: bool, take_over: bool, password_file: Any) -> int:
-    """Take back a confirmed plan on all its machines: the newest, or PLAN_ID."""
+    """Take back a confirmed plan on all its nodes: the newest, or PLAN_ID."""
     from stellwerk.setup.session import ClusterSession
     from stellwerk.setup.undo import applied_plans, undo_plan
 
@@ -339,7 +339,7 @@ async def undo(plan_id: str | None, cluster_name: str | None, yes: bool, take_ov
         async with ClusterSession.open(folder) as session:
             if await connected(session):
                 raise ConnectionFailed(
-                    "a plan is taken back on all machines or on none", remedy="Connect all of them first"
+                    "a plan is taken back on all nodes or on none", remedy="Connect all of them first"
                 )
             await session.hold(force=take_over)
             await session.unlock_sudo(TerminalPrompts(password_file=password_file))

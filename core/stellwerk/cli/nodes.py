@@ -131,7 +131,7 @@ async def connected(session: Any) -> list[StellwerkError]:
 @json_option
 @command
 async def facts(cluster_name: str | None, json_path: str | None) -> int:
-    """What the machines say about themselves."""
+    """What the nodes say about themselves."""
     from stellwerk.setup.session import ClusterSession
 
     folder = ClusterStore().find(cluster_name)
@@ -147,7 +147,7 @@ async def facts(cluster_name: str | None, json_path: str | None) -> int:
 
 def facts_table(found: dict[str, NodeFacts]) -> Any:
     """One row per machine; what is not there is said, not drawn as zero."""
-    rows = table("Machine", "What it is", "Network devices", "RDMA", whole=("Network devices", "RDMA"))
+    rows = table("Node", "What it is", "Network devices", "RDMA", whole=("Network devices", "RDMA"))
     for name, fact in found.items():
         gpu = fact.gpus[0] if fact.gpus else None
         wired = [d for d in fact.netdevs if d.kind == "ethernet"]
@@ -170,13 +170,11 @@ def facts_table(found: dict[str, NodeFacts]) -> Any:
 @click.command()
 @click.argument("nodes", nargs=-1)
 @cluster_option
-@click.option("--all", "everything", is_flag=True, help="All machines, and forget the cluster.")
+@click.option("--all", "everything", is_flag=True, help="All nodes, and forget the cluster.")
 @click.option(
     "--restore-network", is_flag=True, help="First take away what was written into their network, under guard."
 )
-@click.option(
-    "--forget-unreachable", is_flag=True, help="Forget a machine that cannot be reached; says what stays there."
-)
+@click.option("--forget-unreachable", is_flag=True, help="Forget a node that cannot be reached; says what stays there.")
 @password_option
 @command
 async def unpair(
@@ -187,7 +185,7 @@ async def unpair(
     forget_unreachable: bool,
     password_file: Path | None,
 ) -> int:
-    """Take machines out of the cluster: key, agent and state are removed from them."""
+    """Take nodes out of the cluster: key, agent and state are removed from them."""
     from stellwerk.setup.session import ClusterSession
 
     store = ClusterStore()

@@ -95,7 +95,7 @@ def write_report(path: Path, proof: Verification, old: Verification | None = Non
 @click.option(
     "--report", "report_path", type=click.Path(dir_okay=False, path_type=Path), default=None, help="HTML report."
 )
-@click.option("--self-test", "with_self_test", is_flag=True, help="And the collectives: one rank per machine.")
+@click.option("--self-test", "with_self_test", is_flag=True, help="And the collectives: one rank per node.")
 @json_option
 @command
 async def verify(

@@ -49,7 +49,7 @@ def _fail(message: str) -> None:
     "nodes",
     multiple=True,
     metavar="NAME[=HOST[:PORT]]",
-    help="NAME=HOST: where a node of the policy is. NAME alone: run the gateway on that machine of the cluster.",
+    help="NAME=HOST: where a node of the policy is. NAME alone: run the gateway on that node of the cluster.",
 )
 @click.option("--keys", type=click.Path(path_type=Path), default=None, help="File of API keys.")
 @click.option("--tls-cert", type=click.Path(exists=True), default=None, help="Certificate chain (PEM) for HTTPS.")
@@ -87,7 +87,7 @@ def serve(
 ) -> None:
     """Run the gateway: one OpenAI-compatible endpoint in front of the pools of a policy.
 
-    SIGHUP reads the policy again, SIGTERM lets running answers finish. With --node NAME the gateway runs on a machine
+    SIGHUP reads the policy again, SIGTERM lets running answers finish. With --node NAME the gateway runs on a node
     of the cluster, under its agent, and goes on when this computer is away.
     """
     from stellwerk.serving.gateway.running import raise_descriptor_limit
@@ -107,9 +107,9 @@ def serve(
         from stellwerk.cli.serve_node import on_node
 
         if len(there) != 1:
-            raise click.UsageError("Name one machine of the cluster with --node NAME.")
+            raise click.UsageError("Name one node of the cluster with --node NAME.")
         if tls_cert is not None or tls_key is not None:
-            raise click.UsageError("A gateway on a machine of the cluster has no TLS: --tls-cert cannot go with it.")
+            raise click.UsageError("A gateway on a node of the cluster has no TLS: --tls-cert cannot go with it.")
         on_node(
             cluster_name, there[0], action or "start", policy_path, host, port, wanted_keys, places,
             drain=drain,

@@ -38,9 +38,7 @@ async def on_node(
     async with ClusterSession.open(folder) as session:
         link = session.links.get(node)
         if link is None:
-            raise BadInput(
-                f"there is no machine {node} in this cluster", remedy=f"Its machines: {', '.join(session.links)}"
-            )
+            raise BadInput(f"there is no node {node} in this cluster", remedy=f"Its nodes: {', '.join(session.links)}")
         await link.connect()
         if order is not None:
             order = _with_places(order, session, node)

@@ -76,7 +76,7 @@ class Journey:
 @click.option("--name", default=None, help="The cluster's name.")
 @click.option("--mtu", type=click.IntRange(576, 9216), default=None)
 @click.option("--yes", is_flag=True, help="No question before the apply.")
-@click.option("--self-test", "with_self_test", is_flag=True, help="And the collectives: one rank per machine.")
+@click.option("--self-test", "with_self_test", is_flag=True, help="And the collectives: one rank per node.")
 @click.option(
     "--report", "report_path", type=click.Path(dir_okay=False, path_type=Path), default=None, help="HTML report."
 )

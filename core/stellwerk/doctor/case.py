@@ -52,7 +52,7 @@ class Case:
     def need_fabric(self) -> Addressing:
         """The addressing, or `NotKnown`."""
         if len(self.members) < 2:
-            raise NotKnown("it takes two machines")
+            raise NotKnown("it takes two nodes")
         if self.broken:
             raise NotKnown(say("the netplan files of {broken} cannot be read", broken=words(self.broken)))
         if self.addressing is None or not self.addressing.assigned:

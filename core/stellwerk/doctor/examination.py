@@ -30,7 +30,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("ARP settings", fabric.arp_settings),
     ("GID tables", fabric.gid_missing),
     ("GID index", fabric.gid_drift),
-    ("traffic between machines that are no neighbours", fabric.transit),
+    ("traffic between nodes that are no neighbours", fabric.transit),
     ("netplan files", files.netplan_broken),
     ("netplan files readable", files.netplan_unread),
     ("netplan permissions", files.netplan_permissions),

@@ -54,7 +54,7 @@ def mtu_mixed(case: Case) -> list[Finding]:
     halves = [(entry.at, state) for entry, state in case.in_fabric() if state.mtu is not None]
     planned = Counter(mtu for _, state in halves if (mtu := state.config.mtu or state.mtu))
     if not planned:
-        raise NotKnown("no machine reports an MTU")
+        raise NotKnown("no node reports an MTU")
     usual = max(planned, key=lambda mtu: (planned[mtu], mtu))
     return [
         finding(
@@ -105,7 +105,7 @@ def not_lasting(case: Case) -> list[Finding]:
                     say("{what} of {netdev} will be gone after a restart", what=what, netdev=entry.at.netdev),
                     at=entry.at,
                     evidence=(say("no netplan file of {member} sets it", member=entry.at.member.name),),
-                    meaning="It was set by hand and works until the machine restarts or NetworkManager takes over.",
+                    meaning="It was set by hand and works until the node restarts or NetworkManager takes over.",
                     remedy=PLAN,
                     fix="plan",
                 )
@@ -183,7 +183,7 @@ def home_lan(case: Case) -> list[Finding]:
                         say("{netdev} is in {lan}, which many home routers hand out", netdev=entry.at.netdev, lan=lan),
                         at=entry.at,
                         evidence=(str(address),),
-                        meaning="It works here. In a LAN of that range this machine can no longer be reached.",
+                        meaning="It works here. In a LAN of that range this node can no longer be reached.",
                         remedy=("Choose another range in the plan, such as 10.100.0.0/16, and apply it.",),
                         fix="plan",
                     )
@@ -271,7 +271,7 @@ def arp_settings(case: Case) -> list[Finding]:
                         for device in (at.half.netdev for at in loose)
                     ],
                     meaning="It may work for a long time and then give half the speed.",
-                    remedy=("A plan that changes this machine sets them.",),
+                    remedy=("A plan that changes this node sets them.",),
                 )
             )
     return found
@@ -294,7 +294,7 @@ def gid_missing(case: Case) -> list[Finding]:
                 for gid in entry.at.half.rdma.gids
             ][:8],
             meaning="RDMA connections end with `local GID ::` or hang.",
-            remedy=("Apply the plan again; if it stays, restart the machine.",),
+            remedy=("Apply the plan again; if it stays, restart the node.",),
         )
         for entry in halves
         if entry.at.half.rdma and entry.at.half.rdma.gids and gid_index(entry) is None
@@ -351,7 +351,7 @@ def transit(case: Case) -> list[Finding]:
             say("{name} does not pass fabric traffic on", name=name),
             node=name,
             evidence=[say("net.ipv4.conf.{netdev}.forwarding = 0", netdev=netdev) for netdev in netdevs],
-            meaning="Neighbours reach each other; machines on opposite sides do not.",
+            meaning="Neighbours reach each other; nodes on opposite sides do not.",
             remedy=PLAN,
             fix="plan",
         )

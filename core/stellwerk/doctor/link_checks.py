@@ -12,7 +12,7 @@ from stellwerk.model.units import link_speed
 def cables(case: Case) -> list[Finding]:
     """What is missing or in the wrong port."""
     if case.topology is None:
-        raise NotKnown("the machines have not called each other yet")
+        raise NotKnown("the nodes have not called each other yet")
     return [as_finding(found) for found in case.cable_findings if found.code not in ("link-100g", "link-slow")]
 
 
@@ -40,7 +40,7 @@ def link_100g(case: Case) -> list[Finding]:
                         evidence=[
                             say("{name}: {speeds}", name=name, speeds=link_speed(min(speeds))) for name in port.netdevs
                         ],
-                        meaning="It works; models that span machines may get slower by a few percent.",
+                        meaning="It works; models that span nodes may get slower by a few percent.",
                         remedy=(
                             "Try a cable made for 200 or 400 Gb/s Ethernet.",
                             "On a switch: set the port to 200G-baseCR4 and switch auto-negotiation off.",
@@ -48,7 +48,7 @@ def link_100g(case: Case) -> list[Finding]:
                     )
                 )
     if unknown and not found:
-        raise NotKnown("the machines do not report a link speed")
+        raise NotKnown("the nodes do not report a link speed")
     return found
 
 
@@ -76,7 +76,7 @@ def half_down(case: Case) -> list[Finding]:
                                 say("{netdev}: up", netdev=up[0].netdev.name),
                             ),
                             meaning="Both halves share one cable; with one of them the port gives half its speed.",
-                            remedy=PLAN if off else ("Restart the machine; if it stays, update its firmware.",),
+                            remedy=PLAN if off else ("Restart the node; if it stays, update its firmware.",),
                             fix="plan" if off else "",
                         )
                     )
@@ -118,5 +118,5 @@ def pcie_downgraded(case: Case) -> list[Finding]:
                 )
             )
     if not read:
-        raise NotKnown("no machine reports its PCIe links")
+        raise NotKnown("no node reports its PCIe links")
     return found

@@ -40,7 +40,7 @@ def no_sudo(case: Case) -> list[Finding]:
             say("{user} may not become root on {member}", user=member.facts.user, member=member.name),
             node=member.name,
             evidence=(member.facts.sudo.why,) if member.facts.sudo.why else (),
-            meaning="The machine can be watched, but its network cannot be changed.",
+            meaning="The node can be watched, but its network cannot be changed.",
             remedy=(
                 say(
                     "As an administrator of {member}: usermod -aG sudo {user}, then log in again.",
@@ -87,7 +87,7 @@ def cma_zero(case: Case) -> list[Finding]:
     """A kernel that keeps memory RDMA cannot register."""
     read = [member for member in case.members if member.facts.memory.cma_total_kb is not None]
     if not read:
-        raise NotKnown("no machine reports its CMA memory")
+        raise NotKnown("no node reports its CMA memory")
     return [
         finding(
             "cma-zero",
@@ -102,7 +102,7 @@ def cma_zero(case: Case) -> list[Finding]:
                 say("kernel {kernel}", kernel=member.facts.kernel),
             ),
             meaning="ibv_reg_mr ends with ENOMEM once a model is large. The kernel reserved it for a handover.",
-            remedy=("Start the kernel with kho=off, or use kernel 6.17.", "Restart the machine."),
+            remedy=("Start the kernel with kho=off, or use kernel 6.17.", "Restart the node."),
         )
         for member in read
         if (memory := member.facts.memory).cma_total_kb == 0 and (memory.cma_free_kb or 0) > 0
@@ -114,7 +114,7 @@ def clock_skew(case: Case) -> list[Finding]:
     clocks = {member.name: member.facts.wall_time_s for member in case.members}
     known = [clock for clock in clocks.values() if clock is not None]
     if len(known) < 2:
-        raise NotKnown("it takes the clocks of two machines")
+        raise NotKnown("it takes the clocks of two nodes")
     if len(known) == 2:
         return _two_clocks({name: clock for name, clock in clocks.items() if clock is not None})
     middle = statistics.median_low(known)
@@ -180,7 +180,7 @@ def _mixed(
     values = {member.name: value(member) for member in case.members}
     known = Counter(text for text in values.values() if text is not None)
     if sum(known.values()) < 2:
-        raise NotKnown("it takes two machines that say it")
+        raise NotKnown("it takes two nodes that say it")
     usual = known.most_common(1)[0][0]
     return [
         finding(
@@ -205,21 +205,21 @@ def driver_mixed(case: Case) -> list[Finding]:
     meaning = say("Mixed drivers have led to hangs in NCCL and to GSP errors.")
     return _mixed(
         case, "driver-mixed", say("Driver"), lambda m: m.facts.gpus[0].driver if m.facts.gpus else None, meaning,
-        say("Bring all machines to the same DGX OS version."),
+        say("Bring all nodes to the same DGX OS version."),
     )  # fmt: skip
 
 
 def kernel_mixed(case: Case) -> list[Finding]:
     """Different kernels."""
-    meaning = say("Faults then show on one machine only, and are hard to find.")
-    remedy = say("Update all machines and restart them.")
+    meaning = say("Faults then show on one node only, and are hard to find.")
+    remedy = say("Update all nodes and restart them.")
     return _mixed(case, "kernel-mixed", say("Kernel"), lambda m: m.facts.kernel, meaning, remedy)
 
 
 def os_mixed(case: Case) -> list[Finding]:
     """Different DGX OS versions."""
     meaning = say("Firmware and drivers come with the DGX OS; mixed ones have led to driver errors.")
-    remedy = say("Bring all machines to the same DGX OS version.")
+    remedy = say("Bring all nodes to the same DGX OS version.")
     return _mixed(
         case, "os-mixed", say("DGX OS"), lambda m: m.facts.dgx.ota_version if m.facts.dgx else None, meaning, remedy
     )
@@ -230,7 +230,7 @@ def firmware_mixed(case: Case) -> list[Finding]:
     meaning = say("Link speed and PCIe width depend on it.")
     return _mixed(
         case, "firmware-mixed", say("ConnectX firmware"), lambda m: m.facts.rdma[0].firmware if m.facts.rdma else None,
-        meaning, say("Bring all machines to the same DGX OS version."),
+        meaning, say("Bring all nodes to the same DGX OS version."),
     )  # fmt: skip
 
 
@@ -241,8 +241,8 @@ def memory_mixed(case: Case) -> list[Finding]:
         total = member.facts.memory.total_kb
         return None if total is None else f"{round(total / 1024**2 / 8) * 8} GiB"
 
-    meaning = say("A model that is split evenly fits only if it fits into the smallest machine.")
-    return _mixed(case, "memory-mixed", say("Memory"), size, meaning, say("Combine machines with the same memory."))
+    meaning = say("A model that is split evenly fits only if it fits into the smallest node.")
+    return _mixed(case, "memory-mixed", say("Memory"), size, meaning, say("Combine nodes with the same memory."))
 
 
 def user_mixed(case: Case) -> list[Finding]:
@@ -250,7 +250,7 @@ def user_mixed(case: Case) -> list[Finding]:
     meaning = say("Paths and owners of files differ; mpirun and shared folders expect the same user.")
     return _mixed(
         case, "user-mixed", say("User"), lambda m: f"{m.facts.user} ({m.facts.uid}:{m.facts.gid})", meaning,
-        say("Use the same user on all machines, or leave it: Stellwerk does not need it."),
+        say("Use the same user on all nodes, or leave it: Stellwerk does not need it."),
     )  # fmt: skip
 
 
@@ -314,8 +314,8 @@ def bad_kernel(case: Case) -> list[Finding]:
             say("Kernel {kernel} has a known fault", kernel=member.facts.kernel),
             node=member.name,
             evidence=(why,),
-            meaning="The machine may stop while it runs.",
-            remedy=("Update the machine and restart it.",),
+            meaning="The node may stop while it runs.",
+            remedy=("Update the node and restart it.",),
         )
         for member in case.members
         for version, why in _BAD_KERNELS.items()
@@ -327,7 +327,7 @@ def disk_low(case: Case) -> list[Finding]:
     """Little space where the agent and its journals live."""
     known = [member for member in case.members if member.facts.disk_free_bytes is not None]
     if not known:
-        raise NotKnown("no machine reports its free space")
+        raise NotKnown("no node reports its free space")
     return [
         finding(
             "disk-low",

@@ -64,7 +64,7 @@ def _title(check: Check) -> str:
         "latency": say("{place} answers in {said}", place=place, said=said),
         "mtu": say("{place} loses large packets: {said}", place=place, said=said),
         "route": say("{place} sends its traffic {said}", place=place, said=said),
-        "transit": say("{place} does not reach a machine that is no neighbour: {said}", place=place, said=said),
+        "transit": say("{place} does not reach a node that is no neighbour: {said}", place=place, said=said),
     }
     return titles.get(check.kind, say("{place} has RDMA that is {said}", place=place, said=said))
 

@@ -140,7 +140,7 @@ def _unfit(network: IPv4Network, segment: Segment, in_use: Sequence[Taken], pool
         return say("{network} is too wide for one link", network=network)
     room = network.num_addresses - (0 if network.prefixlen >= 31 else 2)
     if room < len(segment.halves):
-        return say("{network} has no room for {count} machines", network=network, count=len(segment.halves))
+        return say("{network} has no room for {count} nodes", network=network, count=len(segment.halves))
     if not network.is_private:
         return say("{network} is not a private network", network=network)
     if other := overlap(network, in_use):

@@ -15,7 +15,7 @@ from stellwerk.model.units import link_speed
 
 FULL_SPEED_MBPS = 200_000
 _ASK_AGAIN = "Give the sudo password, or switch the interface on, and look again."
-_FOLLOW = "If it stays so with root on every machine, follow the cable: its other end is not at one of them."
+_FOLLOW = "If it stays so with root on every node, follow the cable: its other end is not at one of them."
 _SILENT = say("it has a signal, but heard nobody")
 
 
@@ -67,7 +67,7 @@ def _too_few_ports(member: Member, wanted: TopologyKind) -> CableFinding:
         "too-few-ports",
         Severity.BAD,
         titles[min(have, 1)],
-        meaning=member.node_ports.note or say("A {kind} needs two ports on every machine.", kind=wanted.word),
+        meaning=member.node_ports.note or say("A {kind} needs two ports on every node.", kind=wanted.word),
         steps=(say("Choose another topology, or leave {node} out.", node=member.name),),
     )
 
@@ -121,7 +121,7 @@ def _moved(
         movements.append(Movement("plug", far, near))
     code, severity, title, meaning = what_is_wrong(plug, to, other, wanted)
     if not meaning:
-        meaning = say("{shape}: every cable goes from port 0 of one machine to port 1 of the next.", shape=shape)
+        meaning = say("{shape}: every cable goes from port 0 of one node to port 1 of the next.", shape=shape)
     return CableFinding(
         code, severity, title, meaning, tuple(steps), tuple(movements), now, then, tuple(freed), (plug, to, other)
     )
@@ -292,7 +292,7 @@ def _for_switch(members: Sequence[Member], topology: Topology) -> list[CableFind
 
 def _second_link(ref: PortRef) -> CableFinding:
     title = say("{ref} goes to the switch, too.", ref=ref)
-    meaning = "One port carries all that the machine can; the second one is left alone."
+    meaning = "One port carries all that the node can; the second one is left alone."
     return CableFinding("cable-extra", Severity.INFO, title, meaning, ("Leave it, or pull it.",), ports=(ref,))
 
 
@@ -306,7 +306,7 @@ def _mixed_port(now: PortRef, wanted: PortRef) -> CableFinding:
             port=now.port,
             other_port=wanted.port,
         ),
-        "It works, but with the same port on all machines every setting is the same on all, too.",
+        "It works, but with the same port on all nodes every setting is the same on all, too.",
         (move_it(now, wanted),),
         (Movement("move", now, wanted),),
         ports=(now, wanted),
@@ -332,7 +332,7 @@ def _off_switch(members: Sequence[Member], member: Member, wanted: PortRef, cabl
         "cable-missing",
         Severity.BAD,
         say("{node} is not on the switch.", node=member.name),
-        "All machines need to be on it.",
+        "All nodes need to be on it.",
         tuple(steps),
         (Movement("plug", wanted, None),),
         ports=(wanted, *silent),
@@ -344,7 +344,7 @@ def _direct_on_switch(cable: Cable) -> CableFinding:
         "cable-extra",
         Severity.BAD,
         say("A cable joins {port} directly to {other}.", port=cable.a, other=cable.b),
-        "Machines on a switch need no cable to each other, and the two kinds do not mix.",
+        "Nodes on a switch need no cable to each other, and the two kinds do not mix.",
         (pull(cable),),
         (Movement("pull", cable.a), Movement("pull", cable.b)),
         cable,
@@ -410,7 +410,7 @@ def _slow(
         "link-100g" if speed_mbps == 100_000 else "link-slow",
         Severity.WARN,
         title,
-        "It works; models that span machines may get slower by a few percent.",
+        "It works; models that span nodes may get slower by a few percent.",
         (step,),
         (),
         cable,

@@ -25,7 +25,7 @@ def shape_in_words(members: Sequence[Member], wanted: TopologyKind) -> Text:
 
 
 def rule(wanted: TopologyKind) -> Text:
-    return say("In a {kind} every cable goes from port 0 of one machine to port 1 of the next.", kind=wanted.word)
+    return say("In a {kind} every cable goes from port 0 of one node to port 1 of the next.", kind=wanted.word)
 
 
 def where(ref: PortRef) -> Text:
@@ -58,7 +58,7 @@ def what_is_wrong(plug: PortRef, to: PortRef, other: PortRef, wanted: TopologyKi
             "cable-loop",
             Severity.BAD,
             title,
-            say("It belongs in {port}; a machine needs no cable to itself.", port=to),
+            say("It belongs in {port}; a node needs no cable to itself.", port=to),
         )
     if wanted is TopologyKind.PAIR and plug.node == to.node:
         title = say(
@@ -68,7 +68,7 @@ def what_is_wrong(plug: PortRef, to: PortRef, other: PortRef, wanted: TopologyKi
             other_port=plug.port,
             other=plug.node,
         )
-        meaning = say("It works, but with the same port on both machines every setting is the same on both, too.")
+        meaning = say("It works, but with the same port on both nodes every setting is the same on both, too.")
         return "port-mixed", Severity.WARN, title, meaning
     if plug.node == to.node:
         title = say("The cable from {other} is in the wrong port of {node}.", other=other.node, node=plug.node)
@@ -79,7 +79,7 @@ def what_is_wrong(plug: PortRef, to: PortRef, other: PortRef, wanted: TopologyKi
             rule=rule(wanted),
         )
         return "cable-wrong-port", Severity.BAD, title, meaning
-    title = say("The cable from {port} goes to the wrong machine.", port=other)
+    title = say("The cable from {port} goes to the wrong node.", port=other)
     return (
         "cable-wrong-machine",
         Severity.BAD,

@@ -223,4 +223,4 @@ def _why_unheard(told: Sequence[HearState]) -> str:
             return (
                 say("{text}: {why}", text=text, why=whole(state.why)) if state.state == "failed" and state.why else text
             )
-    return say("the machine has not been asked")
+    return say("the node has not been asked")

@@ -67,7 +67,7 @@ def render_shell(environment: Environment) -> str:
 def _for_member(member: Member, halves: Sequence[Assigned], kind: TopologyKind, count: int) -> Environment:
     variables = _Variables()
     if not halves:
-        variables.unset("NCCL_SOCKET_IFNAME", "this machine has no fabric address; NCCL's own choice is as good as any")
+        variables.unset("NCCL_SOCKET_IFNAME", "this node has no fabric address; NCCL's own choice is as good as any")
         return Environment(member.name, variables.values, variables.reasons)
     ordered = sorted(halves, key=lambda entry: (entry.at.port.number, entry.at.half.label))
     apart = kind in (TopologyKind.RING, TopologyKind.CHAIN)
@@ -76,7 +76,7 @@ def _for_member(member: Member, halves: Sequence[Assigned], kind: TopologyKind, 
     if devices:
         _rdma(variables, devices, ordered, apart, kind, count)
     else:
-        variables.set("NCCL_IB_DISABLE", "1", "this machine has no RDMA device on the fabric")
+        variables.set("NCCL_IB_DISABLE", "1", "this node has no RDMA device on the fabric")
         variables.set("NCCL_NET", "Socket", "TCP over the fabric interface")
     variables.set("NCCL_SOCKET_FAMILY", "AF_INET", "the fabric has IPv4 addresses only")
     variables.set("NCCL_IGNORE_CPU_AFFINITY", "1", "all cores are equally near to GPU and network")
@@ -87,17 +87,17 @@ def _control(variables: _Variables, member: Member, halves: Sequence[Assigned], 
     """The interface over which ranks find each other."""
     if not apart:
         first = halves[0]
-        why = "the first fabric half: all machines share its subnet, and a LAN that blips does not stop a run"
+        why = "the first fabric half: all nodes share its subnet, and a LAN that blips does not stop a run"
         _set_control(variables, first.at.netdev, str(first.address.ip), why)
         return
     device = _management(member)
     if device is None:
-        why = "in a ring or chain ranks meet on the management LAN, and this machine has no default route"
+        why = "in a ring or chain ranks meet on the management LAN, and this node has no default route"
         for name in ("NCCL_SOCKET_IFNAME", *CONTROL):
             variables.unset(name, why)
         return
     address = next((a for a in map(ipv4, device.addresses) if a is not None), None)
-    why = "ranks meet on the management LAN: in a ring or chain no subnet of the fabric is on all machines"
+    why = "ranks meet on the management LAN: in a ring or chain no subnet of the fabric is on all nodes"
     if device.kind == "wifi":
         why += "; it is Wi-Fi here, so a run may end when it blips: better use the Ethernet port"
     _set_control(variables, device.name, str(address.ip) if address else None, why)
@@ -126,7 +126,7 @@ def _rdma(
     kind: TopologyKind,
     count: int,
 ) -> None:
-    all_halves = "every half that leads to another machine; one half alone gives half the speed"
+    all_halves = "every half that leads to another node; one half alone gives half the speed"
     variables.set("NCCL_IB_DISABLE", "0", "use RDMA")
     variables.set("NCCL_NET", "IB", "fail loudly instead of falling back to TCP")
     variables.set("NCCL_NET_PLUGIN", "none", "a network plugin in an image may silently fall back to TCP")
@@ -137,9 +137,9 @@ def _rdma(
     if apart:
         variables.unset("NCCL_IB_GID_INDEX", "in a ring or chain NCCL finds the right entry by subnet")
         variables.set("NCCL_IB_SUBNET_AWARE_ROUTING", "1", "use the half that is in the peer's subnet")
-        variables.set("NCCL_IB_MERGE_NICS", "0", "the halves lead to different machines and must stay apart")
+        variables.set("NCCL_IB_MERGE_NICS", "0", "the halves lead to different nodes and must stay apart")
         if count > 3 or kind is TopologyKind.CHAIN:
-            variables.set("NCCL_ALGO", "Ring", "trees and meshes would connect machines that are no neighbours")
+            variables.set("NCCL_ALGO", "Ring", "trees and meshes would connect nodes that are no neighbours")
         return
     variables.set("NCCL_IB_MERGE_NICS", "1", "both halves of a port as one: without it only half the speed was seen")
     if len(indices) == 1 and None not in indices:

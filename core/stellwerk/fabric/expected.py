@@ -44,7 +44,7 @@ def rewire(members: Sequence[Member], wanted: TopologyKind, cabling: Cabling) ->
     """
     why = _impossible(members, wanted)
     if why:
-        raise BadInput(say("{count} machines cannot make a {wanted}", count=len(members), wanted=wanted.word), why=why)
+        raise BadInput(say("{count} nodes cannot make a {wanted}", count=len(members), wanted=wanted.word), why=why)
     present = [*cabling.cables, *(Cable(a, b) for a, b in cabling.loops)]
     results = [_assign(present, target) for target in _nearest(members, wanted, present)]
     return min(results, key=lambda result: result[0])[1]
@@ -53,10 +53,10 @@ def rewire(members: Sequence[Member], wanted: TopologyKind, cabling: Cabling) ->
 def _impossible(members: Sequence[Member], wanted: TopologyKind) -> str:
     least = {TopologyKind.PAIR: 2, TopologyKind.RING: 3, TopologyKind.CHAIN: 2}.get(wanted)
     if least is None:
-        return say("a {wanted} has no cables from machine to machine", wanted=wanted.word)
+        return say("a {wanted} has no cables from node to node", wanted=wanted.word)
     if len(members) < least or (wanted is TopologyKind.PAIR and len(members) != 2):
         return (
-            "a pair is two machines"
+            "a pair is two nodes"
             if wanted is TopologyKind.PAIR
             else say("a {wanted} needs {least} or more", wanted=wanted.word, least=least)
         )

@@ -179,7 +179,7 @@ def _rdma(entry: Assigned, place: Place) -> Check:
         return _check("rdma", place, Verdict.PASS, "active")
     state = f"{rdma.state}, {rdma.physical_state}" if rdma.physical_state else rdma.state
     why = say("{rdma} is {state}", rdma=rdma.name, state=state)
-    remedy = "Bring the link up first; if it is up, restart the machine"
+    remedy = "Bring the link up first; if it is up, restart the node"
     return _check("rdma", place, Verdict.FAIL, rdma.state.lower(), why=why, remedy=remedy)
 
 
@@ -258,7 +258,7 @@ def _ping(request: PingRequest, answers: Answers, mtu: int) -> Check:
         )
     if kind == "transit":
         why = answer.error or say(
-            "{destination} does not answer; the machines in between do not pass it on", destination=request.destination
+            "{destination} does not answer; the nodes in between do not pass it on", destination=request.destination
         )
         return _check(kind, place, Verdict.FAIL, "no answer", why=why, remedy="Make the plan and apply it")
     why = say("packets of {mtu} bytes do not pass to {destination}", mtu=mtu, destination=request.destination)
@@ -335,7 +335,7 @@ def _latency(place: Place, answer: RdmaPerf) -> Check:
         unit="µs",
         mark=LATENCY_MARK_US,
         why="" if fine else "small messages take longer than they should",
-        remedy="" if fine else "Prove again while the machines are idle",
+        remedy="" if fine else "Prove again while the nodes are idle",
     )
 
 
@@ -360,7 +360,7 @@ def _why_slow(request: PerfRequest, proof: Proof) -> tuple[str, str]:
         if pcie.verdict is Verdict.DEGRADED:
             return say("{name}: {why}", name=name, why=pcie.why), _power_remedy(name)
     return (
-        "link and PCIe of both ends are in order, so the limit lies in one of the two machines",
+        "link and PCIe of both ends are in order, so the limit lies in one of the two nodes",
         say(
             "Shut {node}, then {peer}, down, unplug its power for a minute, start it again and prove again",
             node=request.place.node,

@@ -117,7 +117,7 @@ def leave_node(node: NodeState) -> NodePlan:
     own = next((text for text in node.texts if text.path == OWN_PATH), None)
     ours = [at for at in halves if own is not None and own.claims(at.half.netdev)]
     if own is not None:
-        changes.append(FileChange(OWN_PATH, own.text, None, why="the machine leaves the cluster"))
+        changes.append(FileChange(OWN_PATH, own.text, None, why="the node leaves the cluster"))
     changes += settings_removed(member, halves)
     changes += firewall_changes(member.facts.own_files.get(UNIT_PATH), (), None)
     rows = tuple(_dropped_row(at, read_half(node, at)) for at in ours)
@@ -141,7 +141,7 @@ def _what_is_wrong(node: NodeState, entry: Assigned, state: HalfState, intent: I
     elif (state.config.mtu or 1500) != intent.mtu:
         files = live or say("its MTU is {mtu} only until the next restart", mtu=intent.mtu)
     elif not set(routes) <= set(state.config.routes):
-        files = say("it lacks the routes to machines that are no neighbours")
+        files = say("it lacks the routes to nodes that are no neighbours")
     elif OWN_PATH in state.config.files and set(routes) != set(state.config.routes):
         files = say("its routes are those of an earlier plan")
     if files:

@@ -44,7 +44,7 @@ def make_plan(
     left = tuple(leave_node(read_node(member)) for member in leaving)
     kind = _kind(members, topology, choices.wanted)
     if kind is TopologyKind.SINGLE:
-        told.notes.append("One machine needs no fabric: nothing to change." if members else "Only machines that leave.")
+        told.notes.append("One node needs no fabric: nothing to change." if members else "Only nodes that leave.")
         return Plan(plan_id, created_at, cluster, kind.value, left, tuple(told.notes))
     nodes = [read_node(member) for member in members]
     segments = find_segments(members, topology, kind)
@@ -68,7 +68,7 @@ def make_plan(
         tuple(dict.fromkeys(told.warnings)),
     )
     if plan.empty:
-        notes = ("Nothing to change: every machine is as planned.", *plan.notes)
+        notes = ("Nothing to change: every node is as planned.", *plan.notes)
         return Plan(plan_id, created_at, cluster, kind.value, plan.nodes, notes, plan.warnings)
     return plan
 
@@ -78,7 +78,7 @@ def _kind(members: Sequence[Member], topology: Topology, wanted: TopologyKind | 
         return TopologyKind.SINGLE
     kind = wanted or topology.kind
     if wanted is not None and wanted not in _PLANNABLE:
-        raise BadInput(say("{wanted} is no topology for {count} machines", wanted=wanted.word, count=len(members)))
+        raise BadInput(say("{wanted} is no topology for {count} nodes", wanted=wanted.word, count=len(members)))
     undecided = topology.kind is TopologyKind.PAIR and not topology.direct_certain
     if kind is topology.kind and kind in _PLANNABLE:
         return kind
@@ -147,13 +147,13 @@ def _tell(
 ) -> None:
     if transit:
         told.notes.append(
-            "Machines that are no neighbours reach each other through those between them: routes, forwarding on the "
+            "Nodes that are no neighbours reach each other through those between them: routes, forwarding on the "
             "fabric interfaces alone, and firewall rules for the fabric's subnets."
         )
         if len(members) > 4:
             told.notes.append(
                 say(
-                    "A {kind} of {count} is not field-proven: in the field, four machines have been run so.",
+                    "A {kind} of {count} is not field-proven: in the field, four nodes have been run so.",
                     kind=kind.word,
                     count=len(members),
                 )
@@ -172,7 +172,7 @@ def _tell(
     if last:
         told.warnings.append(
             say(
-                "The connection to a machine runs over the fabric of {last}: that one is changed last, and the "
+                "The connection to a node runs over the fabric of {last}: that one is changed last, and the "
                 "connection may pause for some seconds.",
                 last=", ".join(sorted(last)),
             )

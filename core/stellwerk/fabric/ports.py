@@ -84,7 +84,7 @@ def find_ports(facts: NodeFacts) -> NodePorts:
     fast = [device for device in wired if _is_fabric_grade(device, rdma[device.name])]
     if fast:
         slow = [device for device in wired if device not in fast]
-        excluded += [Excluded(device.name, "this machine has faster ports for a fabric") for device in slow]
+        excluded += [Excluded(device.name, "this node has faster ports for a fabric") for device in slow]
         wired = fast
     groups = _grouped(wired, rdma, _is_spark(facts))
     ports = _numbered(groups, rdma)

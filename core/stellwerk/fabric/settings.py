@@ -19,7 +19,7 @@ _WHY = {
     "arp_ignore": say("each half answers ARP only for its own address"),
     "arp_announce": say("each half asks with its own address"),
     "rp_filter": say("an answer may come back on the other half"),
-    "forwarding": say("machines that are no neighbours reach each other through this one"),
+    "forwarding": say("nodes that are no neighbours reach each other through this one"),
 }
 
 
@@ -62,7 +62,7 @@ def settings_removed(member: Member, halves: Sequence[HalfAt]) -> list[FileChang
         for name in ("arp_ignore", "arp_announce", "forwarding"):
             if sysctl_key(at.netdev, name) + " " in before:
                 changes += _one(at, name, "0")
-    return [*changes, FileChange(SYSCTL_PATH, before, None, 0o644, "the machine leaves the cluster")]
+    return [*changes, FileChange(SYSCTL_PATH, before, None, 0o644, "the node leaves the cluster")]
 
 
 def _one(at: HalfAt, name: str, value: str) -> list[SysctlChange]:

@@ -16,7 +16,7 @@ def find_topology(members: Sequence[Member], cabling: Cabling) -> Topology:
     if len(names) < 2:
         return Topology(TopologyKind.SINGLE, names, cabling, names)
     if cabling.switch_links and cabling.cables:
-        note = "some machines are joined by a cable and some by a switch; a fabric is one or the other"
+        note = "some nodes are joined by a cable and some by a switch; a fabric is one or the other"
         return Topology(TopologyKind.MIXED, names, cabling, notes=(note,))
     if cabling.switch_links:
         return _switch(names, cabling)
@@ -32,7 +32,7 @@ def _switch(names: tuple[str, ...], cabling: Cabling) -> Topology:
     on_none = [name for name in names if not any(name in nodes for nodes in by_switch.values())]
     if len(by_switch) > 1:
         names_of = ", ".join(sorted(by_switch))
-        note = say("the machines are on switches that do not pass traffic to each other: {names}", names=names_of)
+        note = say("the nodes are on switches that do not pass traffic to each other: {names}", names=names_of)
     else:
         note = say("not on the switch: {on_none}", on_none=", ".join(on_none))
     return Topology(TopologyKind.UNKNOWN, names, cabling, notes=(note,))
@@ -45,16 +45,16 @@ def _direct(names: tuple[str, ...], cabling: Cabling) -> Topology:
         near[cable.b.node].append(cable.a.node)
     loose = [name for name in names if not near[name]]
     if len(loose) == len(names):
-        return Topology(TopologyKind.UNKNOWN, names, cabling, notes=("no machine hears another one",))
+        return Topology(TopologyKind.UNKNOWN, names, cabling, notes=("no node hears another one",))
     if loose:
         note = say("not connected to the others: {loose}", loose=", ".join(loose))
         return Topology(TopologyKind.UNKNOWN, names, cabling, notes=(note,))
     if len(names) == 2:
         notes = []
         if len(cabling.cables) > 1:
-            notes.append("two cables join the same two machines; the second one adds no speed")
+            notes.append("two cables join the same two nodes; the second one adds no speed")
         # A switch that says nothing looks like a cable: with two ends nobody can tell.
-        note = say("a cable or a switch that does not name itself: with two machines this cannot be told apart")
+        note = say("a cable or a switch that does not name itself: with two nodes this cannot be told apart")
         return Topology(TopologyKind.PAIR, names, cabling, names, (*notes, note), direct_certain=False)
     order = _walk(names, cabling.cables, near)
     if order is None:
@@ -104,28 +104,28 @@ def recommend(topology: Topology) -> Recommendation:
     count = len(topology.nodes)
     on_switch = {link.port.node for link in topology.cabling.switch_links}
     if count < 2:
-        return Recommendation(TopologyKind.SINGLE, "one machine needs no fabric")
+        return Recommendation(TopologyKind.SINGLE, "one node needs no fabric")
     if topology.kind is TopologyKind.SWITCH:
-        return Recommendation(TopologyKind.SWITCH, "all machines are on one switch")
+        return Recommendation(TopologyKind.SWITCH, "all nodes are on one switch")
     if topology.kind is TopologyKind.PAIR:
-        return Recommendation(TopologyKind.PAIR, "two machines hear each other", (TopologyKind.SWITCH,))
+        return Recommendation(TopologyKind.PAIR, "two nodes hear each other", (TopologyKind.SWITCH,))
     if topology.kind is TopologyKind.RING:
         return Recommendation(TopologyKind.RING, say("the cables make a ring of {count}", count=count))
     if topology.kind is TopologyKind.CHAIN:
-        why = "the cables make a chain; one more cable closes it to a ring, and no machine is a dead end then"
+        why = "the cables make a chain; one more cable closes it to a ring, and no node is a dead end then"
         return Recommendation(TopologyKind.RING, why, (TopologyKind.CHAIN,))
     if len(on_switch) * 2 >= count:
-        return Recommendation(TopologyKind.SWITCH, "most machines are on a switch already")
+        return Recommendation(TopologyKind.SWITCH, "most nodes are on a switch already")
     if count == 2:
-        return Recommendation(TopologyKind.PAIR, "two machines need one cable", (TopologyKind.SWITCH,))
+        return Recommendation(TopologyKind.PAIR, "two nodes need one cable", (TopologyKind.SWITCH,))
     if topology.cabling.cables or count == 3:
         return Recommendation(
             TopologyKind.RING,
-            say("{count} machines with two ports each make a ring", count=count),
+            say("{count} nodes with two ports each make a ring", count=count),
             (TopologyKind.SWITCH,),
         )
     return Recommendation(
         TopologyKind.SWITCH,
-        say("{count} machines on a switch reach each other in one step, and no cable is heard yet", count=count),
+        say("{count} nodes on a switch reach each other in one step, and no cable is heard yet", count=count),
         (TopologyKind.RING,),
     )

@@ -128,7 +128,7 @@ class ClusterBench:
         plan = Plan(self._counts or (2,), sizes, transports, algorithms, (), self._plan.rounds)
         left_out = max((run.left_out for run in self._runs), default=0)
         missing = (
-            [f"the {left_out} largest sizes: pure Python is too slow for them (no native library on a machine)"]
+            [f"the {left_out} largest sizes: pure Python is too slow for them (no native library on a node)"]
             if left_out
             else []
         )
@@ -152,10 +152,10 @@ class ClusterBench:
         wanted = self._plan.ranks or sensible_ranks(self._kind, machines)
         if not all(2 <= n <= machines for n in wanted):
             raise BadInput(
-                say("{wanted} ranks do not fit on {machines} machines", wanted=max(wanted), machines=machines)
+                say("{wanted} ranks do not fit on {machines} nodes", wanted=max(wanted), machines=machines)
                 if max(wanted) > machines
                 else "a collective needs two ranks or more",
-                why="On a cluster every machine runs one rank",
+                why="On a cluster every node runs one rank",
                 remedy=say("Choose 2 to {machines} ranks", machines=machines),
             )
         return tuple(sorted(set(wanted)))

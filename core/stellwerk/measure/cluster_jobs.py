@@ -68,7 +68,7 @@ class RankFailed(StellwerkError):
     code = "rank"
 
     def __init__(self, what: str, *, node: str, why: str, silent: bool) -> None:
-        super().__init__(what, node=node, why=why, remedy="Look at the machine, then measure again")
+        super().__init__(what, node=node, why=why, remedy="Look at the node, then measure again")
         self.silent = silent  # the others only noticed that it was gone
 
 
@@ -106,7 +106,7 @@ class RankJobs:
         except TimeoutError:
             raise DeadlineExceeded(
                 say("the ranks did not finish within {deadline_s} s", deadline_s=f"{deadline_s:.0f}"),
-                why="A machine is overloaded, or a link of the fabric is very slow",
+                why="A node is overloaded, or a link of the fabric is very slow",
                 remedy="Prove the network first, then measure fewer sizes",
             ) from None
         except BaseExceptionGroup as several:

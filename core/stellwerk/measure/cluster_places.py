@@ -43,9 +43,9 @@ def find_places(members: Sequence[Member], topology: Topology, kind: TopologyKin
         raise BadInput(
             say("{lacking} has no fabric address", lacking=", ".join(lacking))
             if lacking
-            else "a collective needs two machines or more",
+            else "a collective needs two nodes or more",
             why="Ranks meet over the fabric",
-            remedy="Set the fabric up first: stellwerk plan, stellwerk apply" if lacking else "Add a machine",
+            remedy="Set the fabric up first: stellwerk plan, stellwerk apply" if lacking else "Add a node",
         )
     places = {}
     for member in members:

@@ -107,7 +107,7 @@ class TopologyKind(str, Enum):
 
 
 _KIND_WORDS = {
-    "single": say("single machine"),
+    "single": say("single node"),
     "pair": say("pair"),
     "ring": say("ring"),
     "chain": say("chain"),

@@ -113,7 +113,7 @@ def _proof(report: Report) -> list[str]:
     for check in proof.checks:
         rows.setdefault((check.node, _place(check)), []).append(check)
     columns = [column for column in _COLUMNS if any(check.kind == column[0] for check in proof.checks)]
-    parts.append('<div class="scroll"><table><thead><tr><th>Machine</th><th>Half</th>')
+    parts.append('<div class="scroll"><table><thead><tr><th>Node</th><th>Half</th>')
     parts += [f"<th>{title}</th>" for _, title in columns]
     parts.append("</tr></thead><tbody>")
     for (node, place), checks in rows.items():
@@ -224,7 +224,7 @@ def _findings(findings: Iterable[Finding], not_available: Sequence[str]) -> list
 
 
 def _machines(report: Report) -> list[str]:
-    parts = ["<h2>Machines</h2>", '<div class="scroll"><table><thead><tr>']
+    parts = ["<h2>Nodes</h2>", '<div class="scroll"><table><thead><tr>']
     titles = ("Name", "Host name", "Product", "System", "DGX OS", "Kernel", "Driver", "Firmware", "Memory")
     parts += [f"<th>{title}</th>" for title in titles]
     parts.append("</tr></thead><tbody>")
@@ -239,9 +239,7 @@ def _machines(report: Report) -> list[str]:
         parts += [f"<li>{clean(cable)}</li>" for cable in report.cables]
         parts.append("</ul>")
     parts.append('<h2>Ports</h2><div class="scroll"><table><thead><tr>')
-    parts += [
-        f"<th>{title}</th>" for title in ("Machine", "Port", "Half", "Interface", "RDMA", "Address", "MTU", "Speed")
-    ]
+    parts += [f"<th>{title}</th>" for title in ("Node", "Port", "Half", "Interface", "RDMA", "Address", "MTU", "Speed")]
     parts.append("</tr></thead><tbody>")
     for half in report.halves:
         cells = [

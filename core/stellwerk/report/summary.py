@@ -18,7 +18,7 @@ _NAMES = {
     "gid": ("one GID is missing", "{} GIDs are missing"),
     "route": ("one route is wrong", "{} routes are wrong"),
     "mtu": ("large packets do not pass in one direction", "large packets do not pass in {} directions"),
-    "transit": ("one machine does not reach another one", "{} ways between machines are blocked"),
+    "transit": ("one node does not reach another one", "{} ways between nodes are blocked"),
     "neighbour": ("one neighbour entry points to the wrong half", "{} neighbour entries point to the wrong half"),
     "bandwidth": ("one half is slow", "{} halves are slow"),
     "latency": ("one half answers late", "{} halves answer late"),

@@ -77,10 +77,10 @@ class Apply:
         if missing:
             raise ApplyFailed(
                 say("not connected: {missing}", missing=", ".join(missing)),
-                remedy="Connect all machines of the plan first",
+                remedy="Connect all nodes of the plan first",
             )
         if not self._touched:
-            return self._outcome(applied=True, known={}, why=say("every machine is already as planned"))
+            return self._outcome(applied=True, known={}, why=say("every node is already as planned"))
         self.journal.write("begin", self.plan.plan_id, plan=to_wire(self.plan))
         cancelled = False
         self._first = asyncio.create_task(self._first_phase(), name=f"apply {self.plan.plan_id}")

@@ -60,7 +60,7 @@ class Journal:
             raise BadInput(
                 say("{path}: plan {plan_id} cannot be read", path=self.path, plan_id=begin.plan_id),
                 why="what it changed, and whether it was decided, stands there alone",
-                remedy="Restore the file from a backup, or move it away: a machine that was not told to keep a change "
+                remedy="Restore the file from a backup, or move it away: a node that was not told to keep a change "
                 "goes back by itself",
             ) from error
 

@@ -53,7 +53,7 @@ async def take_look(
     Raises the error of a machine that does not answer with facts. One that cannot listen is noted, not fatal.
     """
     if not session.ready:
-        raise BadInput("no machine is connected", remedy="Pair the machines first")
+        raise BadInput("no node is connected", remedy="Pair the machines first")
     facts = await session.facts()
     heard = await session.hear(hear_s, bring_up=bring_up)
     notes = tuple(say("{node}: {why}", node=name, why=error.what) for name, error in heard.errors.items())

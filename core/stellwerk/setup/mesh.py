@@ -106,7 +106,7 @@ async def mesh_on(session: ClusterSession, *, try_pairs: bool = True) -> MeshRep
         await session.ask_all("mesh.remove", {}, None, KEY_DEADLINE_S, names)
         raise
     notes = [f"{n}: {note}" for n, answer in zip(names, answers, strict=True) for note in answer["notes"]]
-    notes += [f"{n} names no host key of its own, so no other machine trusts it" for n in names if not _pins(keys[n])]
+    notes += [f"{n} names no host key of its own, so no other node trusts it" for n in names if not _pins(keys[n])]
     changed = {n: tuple(answer["changed"]) for n, answer in zip(names, answers, strict=True)}
     session.save(replace(session.cluster, mesh=True))
     tried = await _try_all(session, names, ways) if try_pairs else ()
@@ -117,7 +117,7 @@ async def mesh_verify(session: ClusterSession) -> MeshReport:
     """Try every pair again. Raises `BadInput` when it was never set up."""
     names = _all_names(session)
     if not session.cluster.mesh:
-        raise BadInput("the machines do not know each other", remedy="stellwerk mesh on")
+        raise BadInput("the nodes do not know each other", remedy="stellwerk mesh on")
     ways = await _find_ways(session, names, await session.facts(names))
     return MeshReport(await _try_all(session, names, ways), {})
 
@@ -145,15 +145,15 @@ def _all_names(session: ClusterSession, at_least: int = 2) -> list[str]:
     names = [node.name for node in session.cluster.nodes]
     if len(names) < at_least:
         raise BadInput(
-            "one machine alone has nobody to reach" if names else "the cluster has no machine",
+            "one node alone has nobody to reach" if names else "the cluster has no node",
             remedy="Pair the others first",
         )
     away = [name for name in names if name not in session.ready]
     if away:
         raise ConnectionFailed(
-            "the machine is not connected" if len(away) == 1 else say("not connected: {away}", away=", ".join(away)),
+            "the node is not connected" if len(away) == 1 else say("not connected: {away}", away=", ".join(away)),
             node=away[0] if len(away) == 1 else None,
-            why="All machines learn each other's keys, or none does",
+            why="All nodes learn each other's keys, or none does",
             remedy="Switch it on, see to its network, then try again",
         )
     return names

@@ -239,7 +239,7 @@ def _absent(name: str) -> Check:
         subject="SSH",
         verdict=Verdict.FAIL,
         text="not connected",
-        why="The machine does not answer, so nothing on it was checked.",
+        why="The node does not answer, so nothing on it was checked.",
         remedy="Switch it on, look at its cable and address, then prove again.",
     )
 

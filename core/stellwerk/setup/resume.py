@@ -61,7 +61,7 @@ class Resume:
         if verdict == "confirm" and any(o.configuration == "old" for o in outcomes.values()):
             old = [o for o in outcomes.values() if o.configuration == "old"]
             reasons = joined([say("{node}: {why}", node=o.node, why=whole(o.why)) for o in old], "; ")
-            verdict, why = "revert", say("not every machine could take the new network ({reasons})", reasons=reasons)
+            verdict, why = "revert", say("not every node could take the new network ({reasons})", reasons=reasons)
             self.journal.write("decision", self.plan.plan_id, verdict=verdict, why=why)
             outcomes = await self._settle_all(verdict, why)
         for outcome in outcomes.values():

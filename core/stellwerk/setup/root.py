@@ -36,14 +36,14 @@ async def require_root_on(names: Iterable[str], channels: Mapping[str, Channel])
     locked = any(state.state == "password" for state in lacking.values())
     raise SudoFailed(
         say(
-            "root is needed on {lacking} and cannot be had there, so nothing was changed on any machine",
+            "root is needed on {lacking} and cannot be had there, so nothing was changed on any node",
             lacking=", ".join(lacking),
         ),
         node=next(iter(lacking)) if len(lacking) == 1 else None,
         why=joined(reasons, "; "),
         remedy="Give the sudo password (--password-file where nobody can type it) and try again"
         if locked
-        else "Log in as a user who may use sudo on these machines",
+        else "Log in as a user who may use sudo on these nodes",
     )
 
 

@@ -338,7 +338,7 @@ class ClusterSession:
         try:
             await mesh_refresh(self)
         except StellwerkError as error:
-            left = say("its key on the other machines ({why}); `stellwerk mesh on` takes it out", why=error.what)
+            left = say("its key on the other nodes ({why}); `stellwerk mesh on` takes it out", why=error.what)
             return replace(report, left=(*report.left, left))
         return report
 

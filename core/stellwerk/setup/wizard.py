@@ -62,7 +62,7 @@ def _pair_shut(state: WizardState) -> str:
 
 def _look_shut(state: WizardState) -> str:
     if not state.looked:
-        return say("The machines are still being read")
+        return say("The nodes are still being read")
     if state.worst_cable is Severity.BAD:
         shape = TopologyKind(state.chosen_topology or TopologyKind.UNKNOWN).word
         return say("Next opens when the cables of the {shape} are right", shape=shape)
@@ -84,7 +84,7 @@ def _prove_shut(state: WizardState) -> str:
 PAGES: tuple[PageSpec, ...] = (
     PageSpec("find", "Find", "machines on the network, or typed addresses", _find_shut),
     PageSpec("pair", "Pair", "trust, log in once, install the agent", _pair_shut),
-    PageSpec("look", "Look", "read the machines and their cables", _look_shut),
+    PageSpec("look", "Look", "read the nodes and their cables", _look_shut),
     PageSpec("plan", "Plan", "see what would change", _plan_shut),
     PageSpec("apply", "Apply", "change it, with the way back open", _apply_shut),
     PageSpec("prove", "Prove", "measure that it works", _prove_shut),

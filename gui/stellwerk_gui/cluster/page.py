@@ -114,7 +114,7 @@ class ClusterPage(Page):
         card = frame("dashed")
         card.setFixedWidth(theme.current().px(420))
         column = vbox(card, margins=(24, 40, 24, 40), spacing=16)
-        text = label(self.tr("No machine belongs to this cluster yet."), "muted", wrap=True)
+        text = label(self.tr("No node belongs to this cluster yet."), "muted", wrap=True)
         text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         column.addWidget(text)
         button = Button(self.tr("Set up a cluster"), "primary", icon_name="plug-upright", on_click=self.set_up.emit)
@@ -187,7 +187,7 @@ class ClusterPage(Page):
 
     def _say(self, nodes_ready: int, total: int) -> None:
         look = self.controller.look
-        text = self.tr("{ready} of {total} machines connected").format(ready=nodes_ready, total=total)
+        text = self.tr("{ready} of {total} nodes connected").format(ready=nodes_ready, total=total)
         kind = "" if look is None else f"{topology_word(look.topology.kind)}{_speed(look)}"
         notes = self.controller.node_notes()
         bad = sum(note[0] == "bad" for note in notes.values())
@@ -341,7 +341,7 @@ class NodeTable(QTableWidget):
     opened = Signal(str)
 
     def __init__(self) -> None:
-        heads = [self.tr("Machine"), self.tr("State"), "GPU", self.tr("Memory"), self.tr("Temperature")]
+        heads = [self.tr("Node"), self.tr("State"), "GPU", self.tr("Memory"), self.tr("Temperature")]
         heads += [self.tr("Power"), self.tr("Sent"), self.tr("Received")]
         super().__init__(0, len(heads))
         self.setHorizontalHeaderLabels(heads)
@@ -351,7 +351,7 @@ class NodeTable(QTableWidget):
         self.setSelectionBehavior(self.SelectionBehavior.SelectRows)
         self.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.horizontalHeader().setStretchLastSection(True)
-        self.setAccessibleName(self.tr("Machines"))
+        self.setAccessibleName(self.tr("Nodes"))
         self.itemActivated.connect(self._activated)
 
     def _activated(self, item: QTableWidgetItem) -> None:

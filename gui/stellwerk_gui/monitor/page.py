@@ -232,7 +232,7 @@ class MonitorPage(Page):
 
     def _say(self, names: list[str], fresh: dict[str, Freshness]) -> None:
         if not names:
-            self.set_state(self.tr("No machine yet"))
+            self.set_state(self.tr("No node yet"))
             return
         stale = [(n, f) for n, f in fresh.items() if f.stale]
         live = len(names) - len(stale)

@@ -42,7 +42,7 @@ class NodeProgress(QFrame):
             "reverting": (self.tr("Going back"), "history", "warn"),
             "reverted": (self.tr("Back as it was"), "history", "muted"),
             "failed": (self.tr("Needs attention"), "circle-x", "bad"),
-            "waiting": (self.tr("Waiting for the machine"), "clock", "warn"),
+            "waiting": (self.tr("Waiting for the node"), "clock", "warn"),
             "idle": (self.tr("Unchanged"), "circle-minus", "muted"),
         }
 
@@ -75,7 +75,7 @@ class ApplyStep(StepPage):
         self.say(
             self.tr("Apply"),
             self.tr(
-                "Each machine takes its own backup. Stellwerk confirms the change when all of them still answer; "
+                "Each node takes its own backup. Stellwerk confirms the change when all of them still answer; "
                 "otherwise each one goes back by itself."
             ),
         )
@@ -105,7 +105,7 @@ class ApplyStep(StepPage):
         row = hbox(card, margins=(16, 12, 16, 12), spacing=12)
         row.addWidget(Icon("key", "muted", 18))
         words = vbox(spacing=2)
-        words.addWidget(label(self.tr("Machines may reach each other"), "heading"))
+        words.addWidget(label(self.tr("Nodes may reach each other"), "heading"))
         words.addWidget(label(mesh_words(), "second-muted", wrap=True))
         row.addLayout(words, 1)
         row.addWidget(Button(self.tr("Look at it"), on_click=self.mesh_wanted.emit))
@@ -137,7 +137,7 @@ class ApplyStep(StepPage):
         if event.node is not None and event.node in self._rows:
             self._rows[event.node].show_event(event)
         elif event.state == "checking":
-            self.result.show_text("info", self.tr("Looking from machine to machine"), event.text)
+            self.result.show_text("info", self.tr("Looking from node to node"), event.text)
             self.result.show()
 
     def _done(self, outcome: ApplyOutcome | None) -> None:
@@ -147,14 +147,12 @@ class ApplyStep(StepPage):
         if outcome is not None:
             lines = [f"{n.node}: {local(n.why)}" for n in outcome.nodes if n.configuration == "unknown"]
             if outcome.applied:
-                self.result.show_text("good", self.tr("All machines run the new network."), "")
+                self.result.show_text("good", self.tr("All nodes run the new network."), "")
             elif outcome.settled:
-                self.result.show_text(
-                    "bad", self.tr("Nothing was changed: every machine is back as it was."), outcome.why
-                )
+                self.result.show_text("bad", self.tr("Nothing was changed: every node is back as it was."), outcome.why)
             else:
                 self.result.show_text(
-                    "warn", self.tr("Not every machine has answered."), "\n".join([local(outcome.why), *lines])
+                    "warn", self.tr("Not every node has answered."), "\n".join([local(outcome.why), *lines])
                 )
             self.result.show()
         self.changed.emit()

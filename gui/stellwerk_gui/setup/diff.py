@@ -64,7 +64,7 @@ class DiffPane(QFrame):
             self._column.addLayout(wrap)
         if not node.changes:
             wrap = hbox(margins=(16, 0, 16, 0))
-            wrap.addWidget(label(self.tr("Nothing changes on this machine."), "muted", wrap=True))
+            wrap.addWidget(label(self.tr("Nothing changes on this node."), "muted", wrap=True))
             self._column.addLayout(wrap)
         files = [c for c in node.changes if isinstance(c, FileChange)]
         self._diff = DiffView()
@@ -77,7 +77,7 @@ class DiffPane(QFrame):
             self._column.addStretch(1)
         if node.changes:
             text = self.tr(
-                "A backup is taken first. If Stellwerk cannot reach the machine afterwards, it goes back by itself "
+                "A backup is taken first. If Stellwerk cannot reach the node afterwards, it goes back by itself "
                 "within 90 s."
             )
             self._line("history", text)

@@ -56,9 +56,7 @@ class LookStep(StepPage):
 
     def __init__(self, controller: Controller) -> None:
         super().__init__(controller)
-        self.say(
-            self.tr("Cables"), self.tr("Read from the machines: each one calls on every port and hears who answers.")
-        )
+        self.say(self.tr("Cables"), self.tr("Read from the nodes: each one calls on every port and hears who answers."))
         self.tab = "cables"
         row = hbox(spacing=8)
         row.addWidget(label(self.tr("Wanted"), "second-muted"))
@@ -223,7 +221,7 @@ class CablePanel(QFrame):
         foot = hbox(self._instead, margins=(16, 8, 16, 16), spacing=10)
         foot.addWidget(Icon("info-circle", "muted", 16), 0, Qt.AlignmentFlag.AlignTop)
         words = vbox(spacing=2)
-        text = self.tr("Cannot move it now? The machines also work as a chain.")
+        text = self.tr("Cannot move it now? The nodes also work as a chain.")
         words.addWidget(label(text, "second-muted", wrap=True))
         words.addWidget(Button(self.tr("Use them as a chain"), "link", on_click=lambda: self.use_chain()))
         foot.addLayout(words, 1)
@@ -243,7 +241,7 @@ class CablePanel(QFrame):
         self._shown = key
         clear_layout(self._column)
         if look is None:
-            self._column.addWidget(label(self.tr("Reading the machines"), "heading"))
+            self._column.addWidget(label(self.tr("Reading the nodes"), "heading"))
             self._column.addWidget(label(self.tr("Nothing is changed on them."), "muted", wrap=True))
             self._column.addStretch(1)
             return
@@ -265,9 +263,7 @@ class CablePanel(QFrame):
         if bad:
             self._column.addWidget(
                 label(
-                    self.tr(
-                        "The picture follows within a few seconds. Nothing has been changed on the machines so far."
-                    ),
+                    self.tr("The picture follows within a few seconds. Nothing has been changed on the nodes so far."),
                     "second-muted",
                     wrap=True,
                 )

@@ -251,7 +251,7 @@ class SetupPage(Page):
         parts = [self.tr("Cluster “{name}”").format(name=cluster.name)]
         count = len(self.controller.nodes)
         if count:
-            parts.append(self.tr("1 machine") if count == 1 else self.tr("{n} machines").format(n=count))
+            parts.append(self.tr("1 node") if count == 1 else self.tr("{n} nodes").format(n=count))
         if look is not None and count > 1:
             parts.append(topology_word(look.topology.kind))
         self.set_state(", ".join(parts))

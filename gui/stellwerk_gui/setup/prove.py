@@ -41,7 +41,7 @@ class ProveStep(StepPage):
         self.json = Button("JSON", icon_name="download", on_click=lambda: controller.save_report("json", self.window()))
         self.run = Button(self.tr("Prove again"), icon_name="refresh", on_click=controller.prove)
         self.stop = Button(self.tr("Stop"), icon_name="player-stop", on_click=controller.stop_proof)
-        self.mesh = Button(self.tr("SSH between machines"), "ghost", icon_name="key", on_click=self.mesh_wanted.emit)
+        self.mesh = Button(self.tr("SSH between nodes"), "ghost", icon_name="key", on_click=self.mesh_wanted.emit)
         for widget in (self.compare, self.html, self.json, self.stop):
             widget.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
             self.head_actions.addWidget(widget)
@@ -110,7 +110,7 @@ class ProveStep(StepPage):
             button.setVisible(proof is not None and not running)
         self.stop.setVisible(running)
         if running and not self.controller.proof_began:
-            self.say(self.tr("Measuring"), self.tr("First the machines and their cables are read."))
+            self.say(self.tr("Measuring"), self.tr("First the nodes and their cables are read."))
             self.sign.set_icon("refresh", "muted")
             self._empty()
         elif proof is None:

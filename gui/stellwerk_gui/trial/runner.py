@@ -61,7 +61,7 @@ class Trial(QObject):
         if not stop.is_set():
             raise StellwerkError(
                 "the virtual cluster has ended",
-                why="its process is gone, and with it all its machines",
+                why="its process is gone, and with it all its nodes",
                 remedy="Close this cluster and choose “Try a virtual cluster” again",
             )
 

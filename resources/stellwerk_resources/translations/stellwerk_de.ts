@@ -17,15 +17,11 @@
   </message>
   <message>
    <source>Listening for machines over mDNS</source>
-   <translation>Lauscht per mDNS nach Maschinen</translation>
+   <translation>Sucht per mDNS nach Rechnern</translation>
   </message>
   <message>
    <source>Logs</source>
    <translation>Protokoll</translation>
-  </message>
-  <message>
-   <source>Machines may reach each other (SSH)</source>
-   <translation>Maschinen dürfen einander erreichen (SSH)</translation>
   </message>
   <message>
    <source>Measure</source>
@@ -38,6 +34,10 @@
   <message>
    <source>New cluster</source>
    <translation>Neuer Cluster</translation>
+  </message>
+  <message>
+   <source>Nodes may reach each other (SSH)</source>
+   <translation>Knoten dürfen einander erreichen (SSH)</translation>
   </message>
   <message>
    <source>Set up</source>
@@ -103,8 +103,8 @@
  <context>
   <name>ApplyStep</name>
   <message>
-   <source>All machines run the new network.</source>
-   <translation>Alle Maschinen arbeiten mit dem neuen Netz.</translation>
+   <source>All nodes run the new network.</source>
+   <translation>Alle Knoten arbeiten mit dem neuen Netz.</translation>
   </message>
   <message>
    <source>Apply</source>
@@ -119,28 +119,28 @@
    <translation>Bestätigt</translation>
   </message>
   <message>
-   <source>Each machine takes its own backup. Stellwerk confirms the change when all of them still answer; otherwise each one goes back by itself.</source>
-   <translation>Jede Maschine sichert sich selbst. Stellwerk bestätigt die Änderung, wenn alle noch antworten; sonst geht jede von allein zurück.</translation>
+   <source>Each node takes its own backup. Stellwerk confirms the change when all of them still answer; otherwise each one goes back by itself.</source>
+   <translation>Jeder Knoten legt eine eigene Sicherung an. Stellwerk bestätigt die Änderung, wenn alle noch antworten; sonst geht jeder von allein zurück.</translation>
   </message>
   <message>
    <source>Look at it</source>
    <translation>Ansehen</translation>
   </message>
   <message>
-   <source>Looking from machine to machine</source>
-   <translation>Prüft von Maschine zu Maschine</translation>
+   <source>Looking from node to node</source>
+   <translation>Prüft von Knoten zu Knoten</translation>
   </message>
   <message>
-   <source>Machines may reach each other</source>
-   <translation>Maschinen dürfen einander erreichen</translation>
+   <source>Nodes may reach each other</source>
+   <translation>Knoten dürfen einander erreichen</translation>
   </message>
   <message>
-   <source>Not every machine has answered.</source>
-   <translation>Nicht jede Maschine hat geantwortet.</translation>
+   <source>Not every node has answered.</source>
+   <translation>Nicht jeder Knoten hat geantwortet.</translation>
   </message>
   <message>
-   <source>Nothing was changed: every machine is back as it was.</source>
-   <translation>Nichts wurde geändert: jede Maschine ist wieder wie vorher.</translation>
+   <source>Nothing was changed: every node is back as it was.</source>
+   <translation>Nichts wurde geändert: jeder Knoten ist wieder wie vorher.</translation>
   </message>
   <message>
    <source>Rolled back</source>
@@ -166,8 +166,8 @@
    <translation>Den Cluster {name} vergessen?</translation>
   </message>
   <message>
-   <source>Its key and reports on this computer are removed. The machines keep their network and agent: un-pair them first.</source>
-   <translation>Schlüssel und Berichte auf diesem Rechner werden entfernt. Die Maschinen behalten Netz und Agent: zuerst entkoppeln.</translation>
+   <source>Its key and reports on this computer are removed. The nodes keep their network and agent: un-pair them first.</source>
+   <translation>Schlüssel und Berichte auf diesem Computer werden entfernt. Die Knoten behalten Netz und Agent: zuerst entkoppeln.</translation>
   </message>
   <message>
    <source>Take it back</source>
@@ -182,16 +182,16 @@
    <translation>Plan {id} zurücknehmen?</translation>
   </message>
   <message>
-   <source>Taking over lets this window change the machines. The other one is told so and cannot.</source>
-   <translation>Nach dem Übernehmen ändert dieses Fenster die Maschinen. Das andere erfährt es und kann es nicht mehr.</translation>
+   <source>Taking over lets this window change the nodes. The other one is told so and cannot.</source>
+   <translation>Nach dem Übernehmen ändert dieses Fenster die Knoten. Das andere erfährt es und kann es nicht mehr.</translation>
   </message>
   <message>
-   <source>The agent, what it kept and this cluster's key are removed from the machine. Its network stays as it is.</source>
-   <translation>Der Agent, was er behielt, und der Schlüssel dieses Clusters werden von der Maschine entfernt. Ihr Netz bleibt, wie es ist.</translation>
+   <source>The agent, what it kept and this cluster's key are removed from the node. Its network stays as it is.</source>
+   <translation>Der Agent, was er aufbewahrte, und der Schlüssel dieses Clusters werden vom Knoten entfernt. Sein Netz bleibt, wie es ist.</translation>
   </message>
   <message>
-   <source>The machine does not answer: only this computer forgets it. Agent and key stay on it.</source>
-   <translation>Die Maschine antwortet nicht: nur dieser Rechner vergisst sie. Agent und Schlüssel bleiben auf ihr.</translation>
+   <source>The node does not answer: only this computer forgets it. Agent and key stay on it.</source>
+   <translation>Der Knoten antwortet nicht: nur dieser Computer vergisst ihn. Agent und Schlüssel bleiben auf ihm.</translation>
   </message>
   <message>
    <source>Un-pair</source>
@@ -255,8 +255,8 @@
    <translation>1 Sache ist zu richten</translation>
   </message>
   <message>
-   <source>Cannot move it now? The machines also work as a chain.</source>
-   <translation>Geht das gerade nicht? Die Maschinen arbeiten auch als Kette.</translation>
+   <source>Cannot move it now? The nodes also work as a chain.</source>
+   <translation>Geht das gerade nicht? Die Knoten arbeiten auch als Kette.</translation>
   </message>
   <message>
    <source>Evidence</source>
@@ -271,16 +271,16 @@
    <translation>An ihnen wird nichts geändert.</translation>
   </message>
   <message>
-   <source>Reading the machines</source>
-   <translation>Liest die Maschinen</translation>
+   <source>Reading the nodes</source>
+   <translation>Liest die Knoten</translation>
   </message>
   <message>
    <source>The cables are right</source>
    <translation>Die Kabel sind richtig</translation>
   </message>
   <message>
-   <source>The picture follows within a few seconds. Nothing has been changed on the machines so far.</source>
-   <translation>Das Bild folgt in wenigen Sekunden. An den Maschinen wurde bisher nichts geändert.</translation>
+   <source>The picture follows within a few seconds. Nothing has been changed on the nodes so far.</source>
+   <translation>Das Bild folgt in wenigen Sekunden. An den Knoten wurde bisher nichts geändert.</translation>
   </message>
   <message>
    <source>Use them as a chain</source>
@@ -358,7 +358,7 @@
   </message>
   <message>
    <source>On the machine, this command shows the right one:</source>
-   <translation>Auf der Maschine zeigt dieser Befehl den richtigen:</translation>
+   <translation>Auf dem Rechner selbst zeigt dieser Befehl den richtigen:</translation>
   </message>
   <message>
    <source>Shown now</source>
@@ -370,7 +370,7 @@
   </message>
   <message>
    <source>The machine was installed anew, or another machine answers in its place. Compare the new fingerprint on the machine itself.</source>
-   <translation>Die Maschine wurde neu installiert, oder eine andere antwortet an ihrer Stelle. Den neuen Fingerabdruck an der Maschine selbst vergleichen.</translation>
+   <translation>Der Rechner wurde neu installiert, oder ein anderer antwortet an seiner Stelle. Den neuen Fingerabdruck am Rechner selbst vergleichen.</translation>
   </message>
   <message>
    <source>Trust the new key</source>
@@ -401,7 +401,7 @@
   </message>
   <message>
    <source>This computer</source>
-   <translation>Dieser Rechner</translation>
+   <translation>Dieser Computer</translation>
   </message>
   <message>
    <source>Where</source>
@@ -459,8 +459,8 @@
    <translation>Karte</translation>
   </message>
   <message>
-   <source>No machine belongs to this cluster yet.</source>
-   <translation>Noch gehört keine Maschine zu diesem Cluster.</translation>
+   <source>No node belongs to this cluster yet.</source>
+   <translation>Noch gehört kein Knoten zu diesem Cluster.</translation>
   </message>
   <message>
    <source>Prove again</source>
@@ -495,8 +495,8 @@
    <translation>{n} nicht verbunden</translation>
   </message>
   <message>
-   <source>{ready} of {total} machines connected</source>
-   <translation>{ready} von {total} Maschinen verbunden</translation>
+   <source>{ready} of {total} nodes connected</source>
+   <translation>{ready} von {total} Knoten verbunden</translation>
   </message>
  </context>
  <context>
@@ -526,7 +526,7 @@
   </message>
   <message>
    <source>proof stopped</source>
-   <translation>Nachweis abgebrochen</translation>
+   <translation>Beweis abgebrochen</translation>
   </message>
   <message>
    <source>saved {name}</source>
@@ -536,16 +536,16 @@
  <context>
   <name>DiffPane</name>
   <message>
-   <source>A backup is taken first. If Stellwerk cannot reach the machine afterwards, it goes back by itself within 90 s.</source>
-   <translation>Zuerst wird gesichert. Erreicht Stellwerk die Maschine danach nicht mehr, geht sie innerhalb von 90 s von allein zurück.</translation>
+   <source>A backup is taken first. If Stellwerk cannot reach the node afterwards, it goes back by itself within 90 s.</source>
+   <translation>Zuerst wird gesichert. Erreicht Stellwerk den Knoten danach nicht mehr, geht er innerhalb von 90 s von allein zurück.</translation>
   </message>
   <message>
    <source>Copy the changes</source>
    <translation>Änderungen kopieren</translation>
   </message>
   <message>
-   <source>Nothing changes on this machine.</source>
-   <translation>Auf dieser Maschine ändert sich nichts.</translation>
+   <source>Nothing changes on this node.</source>
+   <translation>Auf diesem Knoten ändert sich nichts.</translation>
   </message>
   <message>
    <source>gone</source>
@@ -620,11 +620,11 @@
   <name>FindStep</name>
   <message>
    <source>1 machine</source>
-   <translation>1 Maschine</translation>
+   <translation>1 Rechner</translation>
   </message>
   <message>
    <source>1 machine found</source>
-   <translation>1 Maschine gefunden</translation>
+   <translation>1 Rechner gefunden</translation>
   </message>
   <message>
    <source>Add</source>
@@ -640,7 +640,7 @@
   </message>
   <message>
    <source>Addresses of machines</source>
-   <translation>Adressen der Maschinen</translation>
+   <translation>Adressen der Rechner</translation>
   </message>
   <message>
    <source>Find</source>
@@ -648,19 +648,19 @@
   </message>
   <message>
    <source>Listening for machines on this network</source>
-   <translation>Lauscht auf Maschinen in diesem Netz</translation>
+   <translation>Sucht Rechner in diesem Netz</translation>
   </message>
   <message>
    <source>Machines of this cluster</source>
-   <translation>Maschinen dieses Clusters</translation>
+   <translation>Rechner dieses Clusters</translation>
   </message>
   <message>
    <source>No mDNS here, add machines by address</source>
-   <translation>Kein mDNS hier, Maschinen per Adresse hinzufügen</translation>
+   <translation>Kein mDNS hier, Rechner per Adresse hinzufügen</translation>
   </message>
   <message>
    <source>No machine yet</source>
-   <translation>Noch keine Maschine</translation>
+   <translation>Noch kein Rechner</translation>
   </message>
   <message>
    <source>One a line: host, user@host:port, ssh://…, or a name from your SSH configuration</source>
@@ -672,15 +672,15 @@
   </message>
   <message>
    <source>Type the machines of the cluster, or take those that answer on the network.</source>
-   <translation>Die Maschinen des Clusters eingeben oder die nehmen, die im Netz antworten.</translation>
+   <translation>Die Rechner des Clusters eingeben oder die nehmen, die im Netz antworten.</translation>
   </message>
   <message>
    <source>{n} machines</source>
-   <translation>{n} Maschinen</translation>
+   <translation>{n} Rechner</translation>
   </message>
   <message>
    <source>{n} machines found</source>
-   <translation>{n} Maschinen gefunden</translation>
+   <translation>{n} Rechner gefunden</translation>
   </message>
  </context>
  <context>
@@ -766,26 +766,26 @@
   </message>
   <message>
    <source>On the machine, this command shows the same:</source>
-   <translation>Auf der Maschine zeigt dieser Befehl denselben:</translation>
+   <translation>Auf dem Rechner selbst zeigt dieser Befehl denselben:</translation>
   </message>
   <message>
    <source>This computer has never talked to {host}. Compare the fingerprint with the one that the machine itself shows, so that nobody can put another machine in its place.</source>
-   <translation>Dieser Rechner hat noch nie mit {host} gesprochen. Den Fingerabdruck mit dem vergleichen, den die Maschine selbst zeigt, damit niemand eine andere an ihre Stelle setzen kann.</translation>
+   <translation>Dieser Computer hat noch nie mit {host} gesprochen. Den Fingerabdruck mit dem vergleichen, den der Rechner selbst zeigt, damit niemand einen anderen an seine Stelle setzen kann.</translation>
   </message>
  </context>
  <context>
   <name>LeftOpen</name>
   <message>
-   <source>Not every machine has answered; it is ended when the cluster is opened again</source>
-   <translation>Nicht jede Maschine hat geantwortet; beim nächsten Öffnen des Clusters wird es beendet</translation>
+   <source>Not every node has answered; it is ended when the cluster is opened again</source>
+   <translation>Nicht jeder Knoten hat geantwortet; beim nächsten Öffnen des Clusters wird es beendet</translation>
   </message>
   <message>
-   <source>That is ended now: all machines run the new network</source>
-   <translation>Das ist jetzt beendet: Auf allen Maschinen läuft das neue Netz</translation>
+   <source>That is ended now: all nodes run the new network</source>
+   <translation>Das ist jetzt beendet: Auf allen Knoten läuft das neue Netz</translation>
   </message>
   <message>
-   <source>That is ended now: every machine is back as it was</source>
-   <translation>Das ist jetzt beendet: Jede Maschine ist wieder wie vorher</translation>
+   <source>That is ended now: every node is back as it was</source>
+   <translation>Das ist jetzt beendet: Jeder Knoten ist wieder wie vorher</translation>
   </message>
   <message>
    <source>The window closed while plan {id} was being applied</source>
@@ -905,15 +905,15 @@
   </message>
   <message>
    <source>Machines</source>
-   <translation>Maschinen</translation>
+   <translation>Rechner</translation>
   </message>
   <message>
    <source>Pair</source>
    <translation>Koppeln</translation>
   </message>
   <message>
-   <source>Read from the machines: each one calls on every port and hears who answers.</source>
-   <translation>Von den Maschinen gelesen: jede ruft an jedem Port und hört, wer antwortet.</translation>
+   <source>Read from the nodes: each one calls on every port and hears who answers.</source>
+   <translation>Von den Knoten gelesen: jeder ruft an jedem Port und hört, wer antwortet.</translation>
   </message>
   <message>
    <source>Ring</source>
@@ -948,11 +948,11 @@
   </message>
   <message>
    <source>Machine</source>
-   <translation>Maschine</translation>
+   <translation>Rechner</translation>
   </message>
   <message>
    <source>Machines</source>
-   <translation>Maschinen</translation>
+   <translation>Rechner</translation>
   </message>
   <message>
    <source>Memory</source>
@@ -1071,7 +1071,7 @@
   </message>
   <message>
    <source>Simulated machines</source>
-   <translation>Simulierte Maschinen</translation>
+   <translation>Simulierte Rechner</translation>
   </message>
   <message>
    <source>Stop</source>
@@ -1087,7 +1087,7 @@
   </message>
   <message>
    <source>The machines are simulated: their ranks share this computer, and so do the figures.</source>
-   <translation>Die Maschinen sind simuliert: ihre Ränge teilen sich diesen Rechner, das gilt auch für die Zahlen.</translation>
+   <translation>Die Rechner sind simuliert: ihre Ränge teilen sich diesen Computer, das gilt auch für die Zahlen.</translation>
   </message>
   <message>
    <source>Use for this cluster</source>
@@ -1138,11 +1138,11 @@
   <name>MeasureRunner</name>
   <message>
    <source>this computer</source>
-   <translation>dieser Rechner</translation>
+   <translation>dieser Computer</translation>
   </message>
   <message>
    <source>this computer, over an emulated link</source>
-   <translation>dieser Rechner, über einen emulierten Link</translation>
+   <translation>dieser Computer, über einen emulierten Link</translation>
   </message>
  </context>
  <context>
@@ -1152,20 +1152,20 @@
    <translation>Schließen</translation>
   </message>
   <message>
-   <source>In ~/.ssh of every machine there will be</source>
-   <translation>In ~/.ssh jeder Maschine liegt danach</translation>
+   <source>In ~/.ssh of every node there will be</source>
+   <translation>In ~/.ssh jedes Knotens liegt danach</translation>
   </message>
   <message>
-   <source>It is taken out again here, and when a machine is un-paired.</source>
-   <translation>Es wird hier wieder entfernt, und wenn eine Maschine entkoppelt wird.</translation>
+   <source>It is taken out again here, and when a node is un-paired.</source>
+   <translation>Es wird hier wieder entfernt, und wenn ein Knoten entkoppelt wird.</translation>
   </message>
   <message>
-   <source>It was taken out of all machines.</source>
-   <translation>Es wurde von allen Maschinen entfernt.</translation>
+   <source>It was taken out of all nodes.</source>
+   <translation>Es wurde von allen Knoten entfernt.</translation>
   </message>
   <message>
-   <source>Machines may reach each other</source>
-   <translation>Maschinen dürfen einander erreichen</translation>
+   <source>Nodes may reach each other</source>
+   <translation>Knoten dürfen einander erreichen</translation>
   </message>
   <message>
    <source>Set it up</source>
@@ -1180,8 +1180,8 @@
    <translation>Jedes Paar prüfen</translation>
   </message>
   <message>
-   <source>Working on all machines</source>
-   <translation>Alle Maschinen werden bearbeitet</translation>
+   <source>Working on all nodes</source>
+   <translation>Alle Knoten werden bearbeitet</translation>
   </message>
   <message>
    <source>a key of its own that never leaves it, the others' host keys, one alias each</source>
@@ -1239,8 +1239,8 @@
    <translation>Monitor</translation>
   </message>
   <message>
-   <source>No machine yet</source>
-   <translation>Noch keine Maschine</translation>
+   <source>No node yet</source>
+   <translation>Noch kein Knoten</translation>
   </message>
   <message>
    <source>Numbers (CSV)</source>
@@ -1334,7 +1334,7 @@
   </message>
   <message>
    <source>Machine</source>
-   <translation>Maschine</translation>
+   <translation>Rechner</translation>
   </message>
   <message>
    <source>Management</source>
@@ -1428,8 +1428,8 @@
    <translation>Unverändert</translation>
   </message>
   <message>
-   <source>Waiting for the machine</source>
-   <translation>Wartet auf die Maschine</translation>
+   <source>Waiting for the node</source>
+   <translation>Wartet auf den Knoten</translation>
   </message>
   <message>
    <source>goes back in {s} s</source>
@@ -1439,16 +1439,16 @@
  <context>
   <name>NodeTable</name>
   <message>
-   <source>Machine</source>
-   <translation>Maschine</translation>
-  </message>
-  <message>
-   <source>Machines</source>
-   <translation>Maschinen</translation>
-  </message>
-  <message>
    <source>Memory</source>
    <translation>Speicher</translation>
+  </message>
+  <message>
+   <source>Node</source>
+   <translation>Knoten</translation>
+  </message>
+  <message>
+   <source>Nodes</source>
+   <translation>Knoten</translation>
   </message>
   <message>
    <source>Power</source>
@@ -1499,7 +1499,7 @@
   </message>
   <message>
    <source>Trust each machine once, log in once; after that a key of this cluster is used.</source>
-   <translation>Jeder Maschine einmal vertrauen, einmal anmelden; danach gilt ein Schlüssel dieses Clusters.</translation>
+   <translation>Jedem Rechner einmal vertrauen, einmal anmelden; danach gilt ein Schlüssel dieses Clusters.</translation>
   </message>
   <message>
    <source>{ready} of {all} ready</source>
@@ -1709,8 +1709,8 @@
    <translation>Fertig</translation>
   </message>
   <message>
-   <source>First the machines and their cables are read.</source>
-   <translation>Zuerst werden die Maschinen und ihre Kabel gelesen.</translation>
+   <source>First the nodes and their cables are read.</source>
+   <translation>Zuerst werden die Knoten und ihre Kabel gelesen.</translation>
   </message>
   <message>
    <source>Measuring</source>
@@ -1733,8 +1733,8 @@
    <translation>Läuft</translation>
   </message>
   <message>
-   <source>SSH between machines</source>
-   <translation>SSH zwischen Maschinen</translation>
+   <source>SSH between nodes</source>
+   <translation>SSH zwischen Knoten</translation>
   </message>
   <message>
    <source>Stop</source>
@@ -1800,7 +1800,7 @@
   </message>
   <message>
    <source>The machines are simulated: their ranks share this computer, and so do the times.</source>
-   <translation>Die Maschinen sind simuliert: ihre Ränge teilen sich diesen Rechner, das gilt auch für die Zeiten.</translation>
+   <translation>Die Rechner sind simuliert: ihre Ränge teilen sich diesen Computer, das gilt auch für die Zeiten.</translation>
   </message>
   <message>
    <source>The ranks are being started.</source>
@@ -1941,8 +1941,8 @@
  <context>
   <name>SetupPage</name>
   <message>
-   <source>1 machine</source>
-   <translation>1 Maschine</translation>
+   <source>1 node</source>
+   <translation>1 Knoten</translation>
   </message>
   <message>
    <source>Apply</source>
@@ -2001,8 +2001,8 @@
    <translation>Plan zurücknehmen</translation>
   </message>
   <message>
-   <source>{n} machines</source>
-   <translation>{n} Maschinen</translation>
+   <source>{n} nodes</source>
+   <translation>{n} Knoten</translation>
   </message>
  </context>
  <context>
@@ -2013,7 +2013,7 @@
   </message>
   <message>
    <source>Simulated machines</source>
-   <translation>Simulierte Maschinen</translation>
+   <translation>Simulierte Rechner</translation>
   </message>
  </context>
  <context>
@@ -2027,7 +2027,7 @@
   <name>StartPage</name>
   <message>
    <source>1 machine found</source>
-   <translation>1 Maschine gefunden</translation>
+   <translation>1 Rechner gefunden</translation>
   </message>
   <message>
    <source>Add by address</source>
@@ -2039,7 +2039,7 @@
   </message>
   <message>
    <source>Eight simulated Sparks on this computer. Nothing leaves it.</source>
-   <translation>Acht simulierte Sparks auf diesem Rechner. Nichts verlässt ihn.</translation>
+   <translation>Acht simulierte Sparks auf diesem Computer. Nichts verlässt ihn.</translation>
   </message>
   <message>
    <source>Enter opens, Del forgets</source>
@@ -2047,11 +2047,11 @@
   </message>
   <message>
    <source>Find machines, pair them, check the cables, prove the network.</source>
-   <translation>Maschinen finden und koppeln, Kabel prüfen, das Netz beweisen.</translation>
+   <translation>Rechner finden und koppeln, Kabel prüfen, das Netz beweisen.</translation>
   </message>
   <message>
    <source>Listening for machines on this network</source>
-   <translation>Lauscht auf Maschinen in diesem Netz</translation>
+   <translation>Sucht Rechner in diesem Netz</translation>
   </message>
   <message>
    <source>No cluster yet. The first one takes about ten minutes.</source>
@@ -2059,7 +2059,7 @@
   </message>
   <message>
    <source>No mDNS here, add machines by address</source>
-   <translation>Kein mDNS hier, Maschinen per Adresse hinzufügen</translation>
+   <translation>Kein mDNS hier, Rechner per Adresse hinzufügen</translation>
   </message>
   <message>
    <source>One to eight DGX Sparks, one cluster</source>
@@ -2095,7 +2095,7 @@
   </message>
   <message>
    <source>{n} machines found</source>
-   <translation>{n} Maschinen gefunden</translation>
+   <translation>{n} Rechner gefunden</translation>
   </message>
  </context>
  <context>
@@ -2185,16 +2185,16 @@
    <translation>Falls nach der Anmeldung gefragt wird</translation>
   </message>
   <message>
-   <source>Load on this machine's links</source>
-   <translation>Last auf den Links dieser Maschine</translation>
-  </message>
-  <message>
-   <source>Machine</source>
-   <translation>Maschine</translation>
+   <source>Load on this node's links</source>
+   <translation>Last auf den Links dieses Knotens</translation>
   </message>
   <message>
    <source>Mend</source>
    <translation>Heilen</translation>
+  </message>
+  <message>
+   <source>Node</source>
+   <translation>Knoten</translation>
   </message>
   <message>
    <source>Nothing</source>
@@ -2291,24 +2291,24 @@
    <translation>Ein fester NCCL_IB_GID_INDEX versagt hier. Was Stellwerk startet, liest den Index beim Start.</translation>
   </message>
   <message>
-   <source>A machine is overloaded, or a link of the fabric is very slow</source>
-   <translation>Eine Maschine ist überlastet, oder ein Link des Fabrics ist sehr langsam</translation>
-  </message>
-  <message>
-   <source>A model that is split evenly fits only if it fits into the smallest machine.</source>
-   <translation>Ein gleichmäßig geteiltes Modell passt nur, wenn es in die kleinste Maschine passt.</translation>
+   <source>A model that is split evenly fits only if it fits into the smallest node.</source>
+   <translation>Ein gleichmäßig geteiltes Modell passt nur, wenn es in den kleinsten Knoten passt.</translation>
   </message>
   <message>
    <source>A network change needs room for its backup, and models need much more.</source>
    <translation>Eine Netzänderung braucht Platz für ihre Sicherung, Modelle brauchen viel mehr.</translation>
   </message>
   <message>
+   <source>A node is overloaded, or a link of the fabric is very slow</source>
+   <translation>Ein Knoten ist überlastet, oder ein Link des Fabrics ist sehr langsam</translation>
+  </message>
+  <message>
    <source>A pair</source>
    <translation>Ein Paar</translation>
   </message>
   <message>
-   <source>A plan that changes this machine sets them.</source>
-   <translation>Ein Plan, der diese Maschine ändert, setzt sie.</translation>
+   <source>A plan that changes this node sets them.</source>
+   <translation>Ein Plan, der diesen Knoten ändert, setzt sie.</translation>
   </message>
   <message>
    <source>A port is a number from 1 to 65535</source>
@@ -2331,36 +2331,36 @@
    <translation>Ein Switch, der Adressen verteilt, hat sich als Weg ins Internet angeboten.</translation>
   </message>
   <message>
-   <source>A {kind} needs two ports on every machine.</source>
-   <translation>{kind}: jede Maschine braucht zwei Ports.</translation>
+   <source>A {kind} needs two ports on every node.</source>
+   <translation>{kind}: jeder Knoten braucht zwei Ports.</translation>
   </message>
   <message>
-   <source>A {kind} of {count} is not field-proven: in the field, four machines have been run so.</source>
-   <translation>{kind} aus {count} ist nicht im Feld erprobt: dort liefen so vier Maschinen.</translation>
+   <source>A {kind} of {count} is not field-proven: in the field, four nodes have been run so.</source>
+   <translation>{kind} aus {count} ist nicht im Feld erprobt: dort liefen so vier Knoten.</translation>
   </message>
   <message>
-   <source>Add a machine</source>
-   <translation>Eine Maschine hinzufügen</translation>
+   <source>Add a node</source>
+   <translation>Einen Knoten hinzufügen</translation>
   </message>
   <message>
    <source>Add at least one machine</source>
-   <translation>Mindestens eine Maschine hinzufügen</translation>
+   <translation>Mindestens einen Rechner hinzufügen</translation>
   </message>
   <message>
    <source>Add the interface, such as {host}%eth0</source>
    <translation>Die Schnittstelle dazuschreiben, etwa {host}%eth0</translation>
   </message>
   <message>
-   <source>All machines learn each other's keys, or none does</source>
-   <translation>Alle Maschinen lernen die Schlüssel der anderen, oder keine</translation>
+   <source>All nodes learn each other's keys, or none does</source>
+   <translation>Alle Knoten lernen die Schlüssel der anderen, oder keiner</translation>
   </message>
   <message>
-   <source>All machines need to be on it.</source>
-   <translation>Alle Maschinen müssen daran angeschlossen sein.</translation>
+   <source>All nodes need to be on it.</source>
+   <translation>Alle Knoten müssen daran angeschlossen sein.</translation>
   </message>
   <message>
    <source>Another computer with a newer Stellwerk manages this machine</source>
-   <translation>Ein anderer Rechner mit neuerem Stellwerk verwaltet diese Maschine</translation>
+   <translation>Ein anderer Computer mit neuerem Stellwerk verwaltet diesen Rechner</translation>
   </message>
   <message>
    <source>Answers may not be comparable.</source>
@@ -2375,8 +2375,8 @@
    <translation>Den Plan nochmals anwenden</translation>
   </message>
   <message>
-   <source>Apply the plan again; if it stays, restart the machine.</source>
-   <translation>Den Plan nochmals anwenden; bleibt es so, die Maschine neu starten.</translation>
+   <source>Apply the plan again; if it stays, restart the node.</source>
+   <translation>Den Plan nochmals anwenden; bleibt es so, den Knoten neu starten.</translation>
   </message>
   <message>
    <source>Apply the plan again; if it stays, restart {node}</source>
@@ -2407,12 +2407,12 @@
    <translation>Beide Hälften teilen sich ein Kabel; mit nur einer gibt der Port sein halbes Tempo.</translation>
   </message>
   <message>
-   <source>Bring all machines to the same DGX OS version.</source>
-   <translation>Alle Maschinen auf dieselbe Version von DGX OS bringen.</translation>
+   <source>Bring all nodes to the same DGX OS version.</source>
+   <translation>Alle Knoten auf dieselbe Version von DGX OS bringen.</translation>
   </message>
   <message>
-   <source>Bring the link up first; if it is up, restart the machine</source>
-   <translation>Zuerst den Link hochbringen; ist er oben, die Maschine neu starten</translation>
+   <source>Bring the link up first; if it is up, restart the node</source>
+   <translation>Zuerst den Link hochbringen; ist er oben, den Knoten neu starten</translation>
   </message>
   <message>
    <source>Check in a terminal: ssh to it and run python3 --version</source>
@@ -2424,11 +2424,11 @@
   </message>
   <message>
    <source>Check that the machine is on and that its address is right</source>
-   <translation>Prüfen, ob die Maschine an ist und ihre Adresse stimmt</translation>
+   <translation>Prüfen, ob der Rechner an ist und seine Adresse stimmt</translation>
   </message>
   <message>
    <source>Check that the machine is on, its cable or Wi-Fi, and that this computer is in the same network</source>
-   <translation>Prüfen, ob die Maschine an ist, Kabel oder WLAN stimmen und dieser Rechner im selben Netz ist</translation>
+   <translation>Prüfen, ob der Rechner an ist, Kabel oder WLAN stimmen und dieser Computer im selben Netz ist</translation>
   </message>
   <message>
    <source>Check the address as seen from the jump host, and that its SSH server allows AllowTcpForwarding</source>
@@ -2444,19 +2444,19 @@
   </message>
   <message>
    <source>Check the machine's disk and home directory</source>
-   <translation>Platte und Home-Verzeichnis der Maschine prüfen</translation>
+   <translation>Platte und Home-Verzeichnis des Rechners prüfen</translation>
   </message>
   <message>
    <source>Check the machine's home directory</source>
-   <translation>Das Home-Verzeichnis der Maschine prüfen</translation>
+   <translation>Das Home-Verzeichnis des Rechners prüfen</translation>
   </message>
   <message>
    <source>Check the owner on the machine: ls -ld {path}; it must belong to the user</source>
-   <translation>Den Besitzer auf der Maschine prüfen: ls -ld {path}; es muss dem Benutzer gehören</translation>
+   <translation>Den Besitzer auf dem Rechner prüfen: ls -ld {path}; es muss dem Benutzer gehören</translation>
   </message>
   <message>
    <source>Check the port, and on the machine: sudo systemctl enable --now ssh</source>
-   <translation>Den Port prüfen, und auf der Maschine: sudo systemctl enable --now ssh</translation>
+   <translation>Den Port prüfen, und auf dem Rechner: sudo systemctl enable --now ssh</translation>
   </message>
   <message>
    <source>Check the port, and whether `ssh` from a terminal gets further</source>
@@ -2468,7 +2468,7 @@
   </message>
   <message>
    <source>Check the port; SSH normally listens on 22. Wait a minute and try again; on the machine, look at: journalctl -u ssh -n 20</source>
-   <translation>Den Port prüfen; SSH hört normalerweise auf 22. Eine Minute warten und nochmals versuchen; auf der Maschine ansehen: journalctl -u ssh -n 20</translation>
+   <translation>Den Port prüfen; SSH hört normalerweise auf 22. Eine Minute warten und nochmals versuchen; auf dem Rechner ansehen: journalctl -u ssh -n 20</translation>
   </message>
   <message>
    <source>Check the spelling, or use the machine's IP address: names ending in .local often do not work in company networks</source>
@@ -2523,8 +2523,8 @@
    <translation>CmaTotal: 0 kB, CmaFree: {cma_free_kb} kB</translation>
   </message>
   <message>
-   <source>Combine machines with the same memory.</source>
-   <translation>Maschinen mit gleichem Speicher zusammenstellen.</translation>
+   <source>Combine nodes with the same memory.</source>
+   <translation>Knoten mit gleichem Speicher zusammenstellen.</translation>
   </message>
   <message>
    <source>Compare the MTU of both ends; the plan puts {mtu} back</source>
@@ -2535,12 +2535,12 @@
    <translation>Neu verbinden: der Agent wird dann durch den dieser Version ersetzt</translation>
   </message>
   <message>
-   <source>Connect all machines of the plan first</source>
-   <translation>Zuerst alle Maschinen des Plans verbinden</translation>
+   <source>Connect all nodes of the plan first</source>
+   <translation>Zuerst alle Knoten des Plans verbinden</translation>
   </message>
   <message>
    <source>Connect it, or measure without it</source>
-   <translation>Sie verbinden oder ohne sie messen</translation>
+   <translation>Ihn verbinden oder ohne ihn messen</translation>
   </message>
   <message>
    <source>ConnectX firmware</source>
@@ -2604,15 +2604,15 @@
   </message>
   <message>
    <source>Every key of the ssh-agent that it does not know counts as one attempt</source>
-   <translation>Jeder Schlüssel des ssh-agent, den sie nicht kennt, zählt als ein Versuch</translation>
+   <translation>Jeder Schlüssel des ssh-agent, den der Rechner nicht kennt, zählt als ein Versuch</translation>
   </message>
   <message>
    <source>Exit status {status}; the machine said: {said}</source>
-   <translation>Exit-Status {status}; die Maschine sagte: {said}</translation>
+   <translation>Exit-Status {status}; der Rechner sagte: {said}</translation>
   </message>
   <message>
-   <source>Faults then show on one machine only, and are hard to find.</source>
-   <translation>Fehler zeigen sich dann nur auf einer Maschine und sind schwer zu finden.</translation>
+   <source>Faults then show on one node only, and are hard to find.</source>
+   <translation>Fehler zeigen sich dann nur auf einem Knoten und sind schwer zu finden.</translation>
   </message>
   <message>
    <source>Find</source>
@@ -2628,7 +2628,7 @@
   </message>
   <message>
    <source>Free some space on this computer, or correct the folder's permissions, and try again</source>
-   <translation>Auf diesem Rechner Platz schaffen oder die Rechte des Ordners berichtigen und nochmals versuchen</translation>
+   <translation>Auf diesem Computer Platz schaffen oder die Rechte des Ordners berichtigen und nochmals versuchen</translation>
   </message>
   <message>
    <source>Free some space there (df -h shows where), then try again</source>
@@ -2675,12 +2675,12 @@
    <translation>Hälfte {half} von Port {port} ist ausgeschaltet</translation>
   </message>
   <message>
-   <source>If it stays so with root on every machine, follow the cable: its other end is not at one of them.</source>
-   <translation>Bleibt es so mit root auf jeder Maschine, dem Kabel folgen: sein anderes Ende ist an keiner davon.</translation>
+   <source>If it stays so with root on every node, follow the cable: its other end is not at one of them.</source>
+   <translation>Bleibt es so mit root auf jedem Knoten, dem Kabel folgen: sein anderes Ende ist an keinem davon.</translation>
   </message>
   <message>
-   <source>In a {kind} every cable goes from port 0 of one machine to port 1 of the next.</source>
-   <translation>{kind}: jedes Kabel führt von Port 0 einer Maschine zu Port 1 der nächsten.</translation>
+   <source>In a {kind} every cable goes from port 0 of one node to port 1 of the next.</source>
+   <translation>{kind}: jedes Kabel führt von Port 0 eines Knotens zu Port 1 des nächsten.</translation>
   </message>
   <message>
    <source>InfiniBand carries no Ethernet</source>
@@ -2692,7 +2692,7 @@
   </message>
   <message>
    <source>Install it on the machine: sudo apt install python3</source>
-   <translation>Es auf der Maschine installieren: sudo apt install python3</translation>
+   <translation>Es auf dem Rechner installieren: sudo apt install python3</translation>
   </message>
   <message>
    <source>Install it with: pip install 'stellwerk[torch]'</source>
@@ -2703,8 +2703,8 @@
    <translation>Es antwortete etwas anderes ({text})</translation>
   </message>
   <message>
-   <source>It belongs in {port}; a machine needs no cable to itself.</source>
-   <translation>Es gehört in {port}; eine Maschine braucht kein Kabel zu sich selbst.</translation>
+   <source>It belongs in {port}; a node needs no cable to itself.</source>
+   <translation>Es gehört in {port}; ein Knoten braucht kein Kabel zu sich selbst.</translation>
   </message>
   <message>
    <source>It does nothing.</source>
@@ -2720,23 +2720,23 @@
   </message>
   <message>
    <source>It holds the trusted host keys; without it a changed machine would not be noticed</source>
-   <translation>Darin stehen die vertrauten Host-Schlüssel; ohne sie fiele eine veränderte Maschine nicht auf</translation>
+   <translation>Darin stehen die vertrauten Host-Schlüssel; ohne sie fiele ein veränderter Rechner nicht auf</translation>
   </message>
   <message>
    <source>It is being opened again; check the machine if that does not succeed</source>
-   <translation>Sie wird neu aufgebaut; gelingt es nicht, die Maschine prüfen</translation>
+   <translation>Sie wird neu aufgebaut; gelingt es nicht, den Rechner prüfen</translation>
   </message>
   <message>
    <source>It is in {home}/.ssh/authorized_keys, but its SSH server does not accept it</source>
-   <translation>Er steht in {home}/.ssh/authorized_keys, aber ihr SSH-Server nimmt ihn nicht an</translation>
+   <translation>Er steht in {home}/.ssh/authorized_keys, aber der SSH-Server dort nimmt ihn nicht an</translation>
   </message>
   <message>
    <source>It is off, has another address, or a firewall drops the connection</source>
-   <translation>Sie ist aus, hat eine andere Adresse, oder eine Firewall verwirft die Verbindung</translation>
+   <translation>Er ist aus, hat eine andere Adresse, oder eine Firewall verwirft die Verbindung</translation>
   </message>
   <message>
    <source>It is the key with which this cluster's machines are reached</source>
-   <translation>Mit diesem Schlüssel werden die Maschinen dieses Clusters erreicht</translation>
+   <translation>Mit diesem Schlüssel werden die Rechner dieses Clusters erreicht</translation>
   </message>
   <message>
    <source>It is {agent_version}, {agent_hash}; expected {sha256}</source>
@@ -2775,28 +2775,28 @@
    <translation>Sie wurde in {lock_s} s nicht freigegeben</translation>
   </message>
   <message>
-   <source>It was set by hand and works until the machine restarts or NetworkManager takes over.</source>
-   <translation>Es wurde von Hand gesetzt und hält, bis die Maschine neu startet oder NetworkManager übernimmt.</translation>
+   <source>It was set by hand and works until the node restarts or NetworkManager takes over.</source>
+   <translation>Es wurde von Hand gesetzt und hält, bis der Knoten neu startet oder NetworkManager übernimmt.</translation>
   </message>
   <message>
-   <source>It works here. In a LAN of that range this machine can no longer be reached.</source>
-   <translation>Hier geht es. In einem LAN mit diesem Bereich ist die Maschine nicht mehr erreichbar.</translation>
+   <source>It works here. In a LAN of that range this node can no longer be reached.</source>
+   <translation>Hier geht es. In einem LAN mit diesem Bereich ist der Knoten nicht mehr erreichbar.</translation>
   </message>
   <message>
-   <source>It works, but with the same port on all machines every setting is the same on all, too.</source>
-   <translation>Es geht, aber mit demselben Port an allen Maschinen ist auch jede Einstellung überall gleich.</translation>
+   <source>It works, but with the same port on all nodes every setting is the same on all, too.</source>
+   <translation>Es geht, aber mit demselben Port an allen Knoten ist auch jede Einstellung überall gleich.</translation>
   </message>
   <message>
-   <source>It works, but with the same port on both machines every setting is the same on both, too.</source>
-   <translation>Es geht, aber mit demselben Port an beiden Maschinen ist auch jede Einstellung auf beiden gleich.</translation>
+   <source>It works, but with the same port on both nodes every setting is the same on both, too.</source>
+   <translation>Es geht, aber mit demselben Port an beiden Knoten ist auch jede Einstellung auf beiden gleich.</translation>
   </message>
   <message>
-   <source>It works; models that span machines may get slower by a few percent.</source>
-   <translation>Es geht; Modelle über mehrere Maschinen werden vielleicht ein paar Prozent langsamer.</translation>
+   <source>It works; models that span nodes may get slower by a few percent.</source>
+   <translation>Es geht; Modelle über mehrere Knoten werden vielleicht ein paar Prozent langsamer.</translation>
   </message>
   <message>
    <source>Its SSH server may limit connections (MaxStartups), block this address, or be starting up</source>
-   <translation>Ihr SSH-Server begrenzt vielleicht Verbindungen (MaxStartups), sperrt diese Adresse oder startet gerade</translation>
+   <translation>Der SSH-Server dort begrenzt vielleicht Verbindungen (MaxStartups), sperrt diese Adresse oder startet gerade</translation>
   </message>
   <message>
    <source>Its port is needed for another cable.</source>
@@ -2824,7 +2824,7 @@
   </message>
   <message>
    <source>Leave it out of the fabric; it can still be watched.</source>
-   <translation>Sie nicht ins Fabric nehmen; beobachten lässt sie sich trotzdem.</translation>
+   <translation>Ihn nicht ins Fabric nehmen; beobachten lässt er sich trotzdem.</translation>
   </message>
   <message>
    <source>Leave it, or pull it.</source>
@@ -2835,8 +2835,8 @@
    <translation>Link-Tempo und PCIe-Breite hängen davon ab.</translation>
   </message>
   <message>
-   <source>Log in as a user who may use sudo on these machines</source>
-   <translation>Als ein Benutzer anmelden, der auf diesen Maschinen sudo benutzen darf</translation>
+   <source>Log in as a user who may use sudo on these nodes</source>
+   <translation>Als ein Benutzer anmelden, der auf diesen Knoten sudo benutzen darf</translation>
   </message>
   <message>
    <source>Logs cannot be compared, certificates fail, and a distributed job may give up.</source>
@@ -2848,7 +2848,7 @@
   </message>
   <message>
    <source>Look at PubkeyAuthentication and AuthorizedKeysFile in its /etc/ssh/sshd_config, and at: journalctl -u ssh -n 20 (user {user})</source>
-   <translation>PubkeyAuthentication und AuthorizedKeysFile in ihrer /etc/ssh/sshd_config ansehen, und: journalctl -u ssh -n 20 (Benutzer {user})</translation>
+   <translation>PubkeyAuthentication und AuthorizedKeysFile in seiner /etc/ssh/sshd_config ansehen, und: journalctl -u ssh -n 20 (Benutzer {user})</translation>
   </message>
   <message>
    <source>Look at `dmesg` there: a file system with errors is mounted read-only until it is repaired</source>
@@ -2856,7 +2856,7 @@
   </message>
   <message>
    <source>Look at its load (uptime), then try again</source>
-   <translation>Ihre Last ansehen (uptime), dann nochmals versuchen</translation>
+   <translation>Seine Last ansehen (uptime), dann nochmals versuchen</translation>
   </message>
   <message>
    <source>Look at the cable between {node} port {port} and {peer}</source>
@@ -2875,14 +2875,6 @@
    <translation>MTU ist {mtu} auf {netdev}, in der Datei steht {usual}</translation>
   </message>
   <message>
-   <source>Machines on a switch need no cable to each other, and the two kinds do not mix.</source>
-   <translation>Maschinen an einem Switch brauchen kein Kabel zueinander, und beides verträgt sich nicht.</translation>
-  </message>
-  <message>
-   <source>Machines that are no neighbours reach each other through those between them: routes, forwarding on the fabric interfaces alone, and firewall rules for the fabric's subnets.</source>
-   <translation>Maschinen, die keine Nachbarn sind, erreichen sich über die dazwischen: Routen, Weiterleitung nur auf den Schnittstellen des Fabrics und Firewall-Regeln für dessen Subnetze.</translation>
-  </message>
-  <message>
    <source>Make the plan and apply it</source>
    <translation>Den Plan machen und anwenden</translation>
   </message>
@@ -2896,7 +2888,7 @@
   </message>
   <message>
    <source>Mend what it names on the machine, then try again</source>
-   <translation>Auf der Maschine beheben, was es nennt, dann nochmals versuchen</translation>
+   <translation>Auf dem Rechner beheben, was es nennt, dann nochmals versuchen</translation>
   </message>
   <message>
    <source>Mixed drivers have led to hangs in NCCL and to GSP errors.</source>
@@ -2919,12 +2911,12 @@
    <translation>Den richtigen Schlüssel mit IdentityFile und IdentitiesOnly in ~/.ssh/config nennen und in einer Minute nochmals versuchen</translation>
   </message>
   <message>
-   <source>Neighbours reach each other; machines on opposite sides do not.</source>
-   <translation>Nachbarn erreichen sich; Maschinen auf gegenüberliegenden Seiten nicht.</translation>
+   <source>Neighbours reach each other; nodes on opposite sides do not.</source>
+   <translation>Nachbarn erreichen sich; Knoten auf gegenüberliegenden Seiten nicht.</translation>
   </message>
   <message>
    <source>Next opens when a machine is ready</source>
-   <translation>„Weiter“ öffnet sich, sobald eine Maschine bereit ist</translation>
+   <translation>„Weiter“ öffnet sich, sobald ein Rechner bereit ist</translation>
   </message>
   <message>
    <source>Next opens when the cables of the {shape} are right</source>
@@ -2935,8 +2927,16 @@
    <translation>Kein Schlüssel und kein Passwort wurde angenommen</translation>
   </message>
   <message>
-   <source>On a cluster every machine runs one rank</source>
-   <translation>Auf einem Cluster führt jede Maschine einen Rang aus</translation>
+   <source>Nodes on a switch need no cable to each other, and the two kinds do not mix.</source>
+   <translation>Knoten an einem Switch brauchen kein Kabel zueinander, und beides verträgt sich nicht.</translation>
+  </message>
+  <message>
+   <source>Nodes that are no neighbours reach each other through those between them: routes, forwarding on the fabric interfaces alone, and firewall rules for the fabric's subnets.</source>
+   <translation>Knoten, die keine Nachbarn sind, erreichen sich über die dazwischen: Routen, Weiterleitung nur auf den Schnittstellen des Fabrics und Firewall-Regeln für dessen Subnetze.</translation>
+  </message>
+  <message>
+   <source>On a cluster every node runs one rank</source>
+   <translation>Auf einem Cluster führt jeder Knoten einen Rang aus</translation>
   </message>
   <message>
    <source>On a switch: set the port to 200G-baseCR4 and switch auto-negotiation off.</source>
@@ -2944,15 +2944,15 @@
   </message>
   <message>
    <source>On that machine its disk is full</source>
-   <translation>Auf dieser Maschine ist die Platte voll</translation>
+   <translation>Auf diesem Rechner ist die Platte voll</translation>
   </message>
   <message>
    <source>On that machine the user's disk quota is used up</source>
-   <translation>Auf dieser Maschine ist das Plattenkontingent des Benutzers verbraucht</translation>
+   <translation>Auf diesem Rechner ist das Plattenkontingent des Benutzers verbraucht</translation>
   </message>
   <message>
    <source>On the machine: chmod go-w {home}</source>
-   <translation>Auf der Maschine: chmod go-w {home}</translation>
+   <translation>Auf dem Rechner: chmod go-w {home}</translation>
   </message>
   <message>
    <source>On the switch, set this port to 200G-baseCR4 and switch auto-negotiation off.</source>
@@ -2983,20 +2983,20 @@
    <translation>Die eine ist eine Kopie der anderen. DHCP gibt vielleicht beiden eine Adresse, und Protokolle sind nicht zu unterscheiden.</translation>
   </message>
   <message>
-   <source>One machine needs no fabric: nothing to change.</source>
-   <translation>Eine einzelne Maschine braucht kein Fabric: nichts zu ändern.</translation>
+   <source>One node needs no fabric: nothing to change.</source>
+   <translation>Ein einzelner Knoten braucht kein Fabric: nichts zu ändern.</translation>
   </message>
   <message>
-   <source>One port carries all that the machine can; the second one is left alone.</source>
-   <translation>Ein Port trägt alles, was die Maschine kann; der zweite bleibt unberührt.</translation>
+   <source>One port carries all that the node can; the second one is left alone.</source>
+   <translation>Ein Port trägt alles, was der Knoten kann; der zweite bleibt unberührt.</translation>
   </message>
   <message>
-   <source>Only machines that leave.</source>
-   <translation>Nur Maschinen, die den Cluster verlassen.</translation>
+   <source>Only nodes that leave.</source>
+   <translation>Nur Knoten, die den Cluster verlassen.</translation>
   </message>
   <message>
    <source>Other users may write to the home directory {home} (mode {mode}), so its SSH server distrusts the keys in it (StrictModes)</source>
-   <translation>Andere Benutzer dürfen in das Home-Verzeichnis {home} schreiben (Modus {mode}), deshalb misstraut ihr SSH-Server den Schlüsseln darin (StrictModes)</translation>
+   <translation>Andere Benutzer dürfen in das Home-Verzeichnis {home} schreiben (Modus {mode}), deshalb misstraut der SSH-Server den Schlüsseln darin (StrictModes)</translation>
   </message>
   <message>
    <source>Pair</source>
@@ -3004,15 +3004,15 @@
   </message>
   <message>
    <source>Pair it again: the agent is then checked and sent anew</source>
-   <translation>Sie neu koppeln: der Agent wird dann geprüft und neu gesendet</translation>
+   <translation>Ihn neu koppeln: der Agent wird dann geprüft und neu gesendet</translation>
   </message>
   <message>
    <source>Pair the machine again when you have it</source>
-   <translation>Die Maschine neu koppeln, sobald er da ist</translation>
+   <translation>Den Rechner neu koppeln, sobald es bekannt ist</translation>
   </message>
   <message>
    <source>Pair the machines first</source>
-   <translation>Zuerst die Maschinen koppeln</translation>
+   <translation>Zuerst die Rechner koppeln</translation>
   </message>
   <message>
    <source>Pair the others first</source>
@@ -3055,8 +3055,8 @@
    <translation>Beweisen</translation>
   </message>
   <message>
-   <source>Prove again while the machines are idle</source>
-   <translation>Erneut beweisen, während die Maschinen nichts tun</translation>
+   <source>Prove again while the nodes are idle</source>
+   <translation>Erneut beweisen, während die Knoten nichts tun</translation>
   </message>
   <message>
    <source>Prove the network first, then measure fewer sizes</source>
@@ -3112,7 +3112,7 @@
   </message>
   <message>
    <source>Remove one of the two; machines cloned from one image need new machine ids</source>
-   <translation>Eine der beiden entfernen; aus einem Image geklonte Maschinen brauchen neue Machine-IDs</translation>
+   <translation>Einen der beiden entfernen; aus einem Image geklonte Rechner brauchen neue Machine-IDs</translation>
   </message>
   <message>
    <source>Remove that Include line</source>
@@ -3123,12 +3123,12 @@
    <translation>Sie von Hand aus dieser Datei nehmen</translation>
   </message>
   <message>
-   <source>Restart the machine.</source>
-   <translation>Die Maschine neu starten.</translation>
+   <source>Restart the node.</source>
+   <translation>Den Knoten neu starten.</translation>
   </message>
   <message>
-   <source>Restart the machine; if it stays, update its firmware.</source>
-   <translation>Die Maschine neu starten; bleibt es so, ihre Firmware aktualisieren.</translation>
+   <source>Restart the node; if it stays, update its firmware.</source>
+   <translation>Den Knoten neu starten; bleibt es so, seine Firmware aktualisieren.</translation>
   </message>
   <message>
    <source>Restore it from a backup</source>
@@ -3136,15 +3136,15 @@
   </message>
   <message>
    <source>Restore it from a backup, or move it away and compare every machine's fingerprint again</source>
-   <translation>Sie aus einer Sicherung holen, oder sie wegschieben und den Fingerabdruck jeder Maschine neu vergleichen</translation>
+   <translation>Sie aus einer Sicherung holen, oder sie wegschieben und den Fingerabdruck jedes Rechners neu vergleichen</translation>
   </message>
   <message>
    <source>Restore it from a backup, or move it away and pair the machines again</source>
-   <translation>Sie aus einer Sicherung holen, oder sie wegschieben und die Maschinen neu koppeln</translation>
+   <translation>Sie aus einer Sicherung holen, oder sie wegschieben und die Rechner neu koppeln</translation>
   </message>
   <message>
-   <source>Restore the file from a backup, or move it away: a machine that was not told to keep a change goes back by itself</source>
-   <translation>Die Datei aus einer Sicherung holen oder sie wegschieben: eine Maschine, der nicht gesagt wurde, die Änderung zu behalten, kehrt von selbst zurück</translation>
+   <source>Restore the file from a backup, or move it away: a node that was not told to keep a change goes back by itself</source>
+   <translation>Die Datei aus einer Sicherung holen oder sie wegschieben: ein Knoten, dem nicht gesagt wurde, die Änderung zu behalten, kehrt von selbst zurück</translation>
   </message>
   <message>
    <source>Run `stellwerk setup`, or `stellwerk pair HOST …`</source>
@@ -3152,15 +3152,15 @@
   </message>
   <message>
    <source>Run `{command}` on the machine itself and compare</source>
-   <translation>`{command}` auf der Maschine selbst ausführen und vergleichen</translation>
+   <translation>`{command}` auf dem Rechner selbst ausführen und vergleichen</translation>
   </message>
   <message>
    <source>SSH and agent</source>
    <translation>SSH und Agent</translation>
   </message>
   <message>
-   <source>Save the report and send it to the developers; nothing on the machines was changed by this</source>
-   <translation>Den Bericht speichern und an die Entwickler senden; an den Maschinen wurde dadurch nichts geändert</translation>
+   <source>Save the report and send it to the developers; nothing on the nodes was changed by this</source>
+   <translation>Den Bericht speichern und an die Entwickler senden; an den Knoten wurde dadurch nichts geändert</translation>
   </message>
   <message>
    <source>See each half of this port for the reason</source>
@@ -3180,7 +3180,7 @@
   </message>
   <message>
    <source>Shut the machine down, unplug its power for a minute, start it.</source>
-   <translation>Die Maschine herunterfahren, eine Minute vom Strom trennen, starten.</translation>
+   <translation>Den Rechner herunterfahren, eine Minute vom Strom trennen, starten.</translation>
   </message>
   <message>
    <source>Shut {node} down, unplug its power for a minute, start it and prove again</source>
@@ -3212,11 +3212,11 @@
   </message>
   <message>
    <source>Switch it on, look at its cable and address, then prove again.</source>
-   <translation>Sie einschalten, Kabel und Adresse ansehen, dann erneut beweisen.</translation>
+   <translation>Ihn einschalten, Kabel und Adresse ansehen, dann erneut beweisen.</translation>
   </message>
   <message>
    <source>Switch it on, see to its network, then try again</source>
-   <translation>Sie einschalten, ihr Netz prüfen, dann nochmals versuchen</translation>
+   <translation>Ihn einschalten, sein Netz prüfen, dann nochmals versuchen</translation>
   </message>
   <message>
    <source>Switch the DHCP server of the switch off.</source>
@@ -3267,8 +3267,8 @@
    <translation>Das Kabel von {other} steckt im falschen Port von {node}.</translation>
   </message>
   <message>
-   <source>The cable from {port} goes to the wrong machine.</source>
-   <translation>Das Kabel von {port} führt zur falschen Maschine.</translation>
+   <source>The cable from {port} goes to the wrong node.</source>
+   <translation>Das Kabel von {port} führt zum falschen Knoten.</translation>
   </message>
   <message>
    <source>The cable joins port {port} of {node} to port {other_port} of {other}.</source>
@@ -3287,8 +3287,8 @@
    <translation>Die Uhren von {first} und {second} liegen {apart} s auseinander</translation>
   </message>
   <message>
-   <source>The connection to a machine runs over the fabric of {last}: that one is changed last, and the connection may pause for some seconds.</source>
-   <translation>Die Verbindung zu einer Maschine läuft über das Fabric von {last}: sie wird zuletzt geändert, und die Verbindung stockt vielleicht einige Sekunden.</translation>
+   <source>The connection to a node runs over the fabric of {last}: that one is changed last, and the connection may pause for some seconds.</source>
+   <translation>Die Verbindung zu einem Knoten läuft über das Fabric von {last}: dieser Knoten wird zuletzt geändert, und die Verbindung stockt vielleicht einige Sekunden.</translation>
   </message>
   <message>
    <source>The home directory there is read-only</source>
@@ -3307,56 +3307,56 @@
    <translation>Der Link von {port} zum Switch läuft mit {speed}, nicht mit 200 Gb/s.</translation>
   </message>
   <message>
-   <source>The machine can be watched, but its network cannot be changed.</source>
-   <translation>Die Maschine lässt sich beobachten, ihr Netz aber nicht ändern.</translation>
-  </message>
-  <message>
-   <source>The machine does not answer, so nothing on it was checked.</source>
-   <translation>Die Maschine antwortet nicht, also wurde an ihr nichts geprüft.</translation>
-  </message>
-  <message>
    <source>The machine gave no reason</source>
-   <translation>Die Maschine nannte keinen Grund</translation>
+   <translation>Der Rechner nannte keinen Grund</translation>
   </message>
   <message>
    <source>The machine is overloaded, or its disk is very slow</source>
-   <translation>Die Maschine ist überlastet, oder ihre Platte ist sehr langsam</translation>
+   <translation>Der Rechner ist überlastet, oder seine Platte ist sehr langsam</translation>
   </message>
   <message>
    <source>The machine is overloaded, or its login shell waits for something</source>
-   <translation>Die Maschine ist überlastet, oder ihre Login-Shell wartet auf etwas</translation>
+   <translation>Der Rechner ist überlastet, oder seine Login-Shell wartet auf etwas</translation>
   </message>
   <message>
    <source>The machine is overloaded, or something else than an SSH server listens there</source>
-   <translation>Die Maschine ist überlastet, oder dort hört etwas anderes als ein SSH-Server</translation>
+   <translation>Der Rechner ist überlastet, oder dort hört etwas anderes als ein SSH-Server</translation>
   </message>
   <message>
    <source>The machine is there, but no SSH server listens on that port</source>
-   <translation>Die Maschine ist da, aber auf diesem Port hört kein SSH-Server</translation>
+   <translation>Der Rechner ist da, aber auf diesem Port hört kein SSH-Server</translation>
   </message>
   <message>
    <source>The machine may be overloaded; try again</source>
-   <translation>Die Maschine ist vielleicht überlastet; nochmals versuchen</translation>
-  </message>
-  <message>
-   <source>The machine may stop while it runs.</source>
-   <translation>Die Maschine kann im Betrieb stehen bleiben.</translation>
+   <translation>Der Rechner ist vielleicht überlastet; nochmals versuchen</translation>
   </message>
   <message>
    <source>The machine refused the password, and no other one was given</source>
-   <translation>Die Maschine wies das Passwort ab, und kein anderes wurde angegeben</translation>
+   <translation>Der Rechner wies das Passwort ab, und kein anderes wurde angegeben</translation>
   </message>
   <message>
    <source>The machine said: {said}</source>
-   <translation>Die Maschine sagte: {said}</translation>
-  </message>
-  <message>
-   <source>The machines are still being read</source>
-   <translation>Die Maschinen werden noch gelesen</translation>
+   <translation>Der Rechner sagte: {said}</translation>
   </message>
   <message>
    <source>The network says: {said}</source>
    <translation>Das Netz sagt: {said}</translation>
+  </message>
+  <message>
+   <source>The node can be watched, but its network cannot be changed.</source>
+   <translation>Der Knoten lässt sich beobachten, sein Netz aber nicht ändern.</translation>
+  </message>
+  <message>
+   <source>The node does not answer, so nothing on it was checked.</source>
+   <translation>Der Knoten antwortet nicht, also wurde an ihm nichts geprüft.</translation>
+  </message>
+  <message>
+   <source>The node may stop while it runs.</source>
+   <translation>Der Knoten kann im Betrieb stehen bleiben.</translation>
+  </message>
+  <message>
+   <source>The nodes are still being read</source>
+   <translation>Die Knoten werden noch gelesen</translation>
   </message>
   <message>
    <source>The old file was left as it was</source>
@@ -3408,11 +3408,11 @@
   </message>
   <message>
    <source>Try again in a moment; if it stays so, reboot the machine</source>
-   <translation>Gleich nochmals versuchen; bleibt es so, die Maschine neu starten</translation>
+   <translation>Gleich nochmals versuchen; bleibt es so, den Rechner neu starten</translation>
   </message>
   <message>
    <source>Two desktops that change one node would undo each other's work</source>
-   <translation>Zwei Rechner, die einen Knoten ändern, machten einander die Arbeit kaputt</translation>
+   <translation>Zwei Desktops, die denselben Knoten ändern, würden einander die Arbeit zunichtemachen</translation>
   </message>
   <message>
    <source>Two interfaces in one subnet confuse routing and NCCL: answers leave by the wrong half, and one half carries everything. Some NVIDIA tools write it this way.</source>
@@ -3428,7 +3428,7 @@
   </message>
   <message>
    <source>Type the machines' names or addresses instead</source>
-   <translation>Stattdessen Namen oder Adressen der Maschinen eintippen</translation>
+   <translation>Stattdessen Namen oder Adressen der Rechner eintippen</translation>
   </message>
   <message>
    <source>Update Stellwerk</source>
@@ -3436,11 +3436,11 @@
   </message>
   <message>
    <source>Update Stellwerk on this computer, or un-pair the machine there first</source>
-   <translation>Stellwerk auf diesem Rechner aktualisieren oder die Maschine dort zuerst entkoppeln</translation>
+   <translation>Stellwerk auf diesem Computer aktualisieren oder den Rechner dort zuerst entkoppeln</translation>
   </message>
   <message>
-   <source>Update all machines and restart them.</source>
-   <translation>Alle Maschinen aktualisieren und neu starten.</translation>
+   <source>Update all nodes and restart them.</source>
+   <translation>Alle Knoten aktualisieren und neu starten.</translation>
   </message>
   <message>
    <source>Update in the DGX Dashboard, then restart.</source>
@@ -3448,19 +3448,19 @@
   </message>
   <message>
    <source>Update its firmware.</source>
-   <translation>Ihre Firmware aktualisieren.</translation>
+   <translation>Die Firmware aktualisieren.</translation>
   </message>
   <message>
    <source>Update the SSH server of that machine</source>
-   <translation>Den SSH-Server dieser Maschine aktualisieren</translation>
+   <translation>Den SSH-Server dieses Rechners aktualisieren</translation>
   </message>
   <message>
    <source>Update the machine (DGX OS brings 3.12), or install a newer python3 that comes first in PATH</source>
-   <translation>Die Maschine aktualisieren (DGX OS bringt 3.12) oder ein neueres python3 installieren, das im PATH zuerst kommt</translation>
+   <translation>Den Rechner aktualisieren (DGX OS bringt 3.12) oder ein neueres python3 installieren, das im PATH zuerst kommt</translation>
   </message>
   <message>
-   <source>Update the machine and restart it.</source>
-   <translation>Die Maschine aktualisieren und neu starten.</translation>
+   <source>Update the node and restart it.</source>
+   <translation>Den Knoten aktualisieren und neu starten.</translation>
   </message>
   <message>
    <source>Use a 200 or 400 Gb/s QSFP copper cable made for Ethernet, and plug it in again.</source>
@@ -3468,15 +3468,15 @@
   </message>
   <message>
    <source>Use a key that it knows (ssh-agent, IdentityFile), or allow PasswordAuthentication there</source>
-   <translation>Einen Schlüssel nehmen, den sie kennt (ssh-agent, IdentityFile), oder dort PasswordAuthentication erlauben</translation>
+   <translation>Einen Schlüssel nehmen, den der Rechner kennt (ssh-agent, IdentityFile), oder dort PasswordAuthentication erlauben</translation>
   </message>
   <message>
    <source>Use the Ethernet port where you can.</source>
    <translation>Wo möglich den Ethernet-Port nehmen.</translation>
   </message>
   <message>
-   <source>Use the same user on all machines, or leave it: Stellwerk does not need it.</source>
-   <translation>Auf allen Maschinen denselben Benutzer nehmen, oder es lassen: Stellwerk braucht es nicht.</translation>
+   <source>Use the same user on all nodes, or leave it: Stellwerk does not need it.</source>
+   <translation>Auf allen Knoten denselben Benutzer nehmen, oder es lassen: Stellwerk braucht es nicht.</translation>
   </message>
   <message>
    <source>User</source>
@@ -3484,11 +3484,11 @@
   </message>
   <message>
    <source>Wait a minute and try again; on the machine, look at: journalctl -u ssh -n 20</source>
-   <translation>Eine Minute warten und nochmals versuchen; auf der Maschine ansehen: journalctl -u ssh -n 20</translation>
+   <translation>Eine Minute warten und nochmals versuchen; auf dem Rechner ansehen: journalctl -u ssh -n 20</translation>
   </message>
   <message>
    <source>Wait until it is connected again, or pair the machine</source>
-   <translation>Warten, bis sie wieder verbunden ist, oder die Maschine koppeln</translation>
+   <translation>Warten, bis er wieder verbunden ist, oder den Rechner koppeln</translation>
   </message>
   <message>
    <source>What runs on the nodes is built from it</source>
@@ -3504,7 +3504,7 @@
   </message>
   <message>
    <source>Without it nobody can tell it from another machine</source>
-   <translation>Ohne ihn kann niemand sie von einer anderen Maschine unterscheiden</translation>
+   <translation>Ohne ihn kann niemand diesen Rechner von einem anderen unterscheiden</translation>
   </message>
   <message>
    <source>Without them bandwidth and latency cannot be proven.</source>
@@ -3559,12 +3559,12 @@
    <translation>eine ConnectX-Karte ist am PCI-Bus, hat aber kein RDMA-Gerät: ist der Treiber mlx5_ib geladen?</translation>
   </message>
   <message>
-   <source>a cable or a switch that does not name itself: with two machines this cannot be told apart</source>
-   <translation>ein Kabel oder ein Switch, der sich nicht nennt: mit zwei Maschinen ist das nicht zu unterscheiden</translation>
+   <source>a cable or a switch that does not name itself: with two nodes this cannot be told apart</source>
+   <translation>ein Kabel oder ein Switch, der sich nicht nennt: mit zwei Knoten ist das nicht zu unterscheiden</translation>
   </message>
   <message>
-   <source>a collective needs two machines or more</source>
-   <translation>ein Kollektiv braucht mindestens zwei Maschinen</translation>
+   <source>a collective needs two nodes or more</source>
+   <translation>ein Kollektiv braucht mindestens zwei Knoten</translation>
   </message>
   <message>
    <source>a collective needs two ranks or more</source>
@@ -3619,8 +3619,8 @@
    <translation>dort läuft ein neuerer Agent ({theirs}; dieser ist {ours})</translation>
   </message>
   <message>
-   <source>a pair is two machines</source>
-   <translation>ein Paar sind zwei Maschinen</translation>
+   <source>a pair is two nodes</source>
+   <translation>ein Paar sind zwei Knoten</translation>
   </message>
   <message>
    <source>a path is needed</source>
@@ -3659,8 +3659,8 @@
    <translation>eine ganze Zahl</translation>
   </message>
   <message>
-   <source>a {wanted} has no cables from machine to machine</source>
-   <translation>{wanted}: dabei gibt es keine Kabel von Maschine zu Maschine</translation>
+   <source>a {wanted} has no cables from node to node</source>
+   <translation>{wanted}: dabei gibt es keine Kabel von Knoten zu Knoten</translation>
   </message>
   <message>
    <source>a {wanted} needs {least} or more</source>
@@ -3679,8 +3679,8 @@
    <translation>alle Schnittstellen des Fabrics sind wieder bei MTU 1500, was netplan auch sagt</translation>
   </message>
   <message>
-   <source>all machines are on one switch</source>
-   <translation>alle Maschinen hängen an einem Switch</translation>
+   <source>all nodes are on one switch</source>
+   <translation>alle Knoten hängen an einem Switch</translation>
   </message>
   <message>
    <source>an MTU of {chosen} cannot be</source>
@@ -3707,8 +3707,8 @@
    <translation>ein anderer Agent antwortete als der gestartete</translation>
   </message>
   <message>
-   <source>another network change is being held on this machine</source>
-   <translation>auf dieser Maschine wird schon eine andere Netzänderung gehalten</translation>
+   <source>another network change is being held on this node</source>
+   <translation>auf diesem Knoten wird schon eine andere Netzänderung gehalten</translation>
   </message>
   <message>
    <source>answer as an SSH server</source>
@@ -3803,8 +3803,8 @@
    <translation>Befehle</translation>
   </message>
   <message>
-   <source>compare the machine with the plan</source>
-   <translation>die Maschine mit dem Plan vergleichen</translation>
+   <source>compare the node with the plan</source>
+   <translation>den Knoten mit dem Plan vergleichen</translation>
   </message>
   <message>
    <source>confirm or revert it first; it goes back by itself within 15 minutes</source>
@@ -3860,7 +3860,7 @@
   </message>
   <message>
    <source>end it on the machine, or reboot it</source>
-   <translation>ihn auf der Maschine beenden oder sie neu starten</translation>
+   <translation>ihn auf dem Rechner beenden oder diesen neu starten</translation>
   </message>
   <message>
    <source>end some of them</source>
@@ -3875,8 +3875,8 @@
    <translation>jede SSH-Verbindung wird getrennt; mit hold_s werden so lange neue abgewiesen</translation>
   </message>
   <message>
-   <source>every machine is already as planned</source>
-   <translation>jede Maschine ist schon wie geplant</translation>
+   <source>every node is already as planned</source>
+   <translation>jeder Knoten ist schon wie geplant</translation>
   </message>
   <message>
    <source>everything else in it stays</source>
@@ -3943,8 +3943,8 @@
    <translation>darauf Platz schaffen und nochmals versuchen</translation>
   </message>
   <message>
-   <source>free some space on this machine and try again</source>
-   <translation>auf dieser Maschine Platz schaffen und nochmals versuchen</translation>
+   <source>free some space on this node and try again</source>
+   <translation>auf diesem Knoten Platz schaffen und nochmals versuchen</translation>
   </message>
   <message>
    <source>generate</source>
@@ -4024,7 +4024,7 @@
   </message>
   <message>
    <source>it cannot be reached; it ends this by itself and says so when seen again</source>
-   <translation>sie ist nicht erreichbar; sie beendet es von selbst und sagt es, sobald sie wieder da ist</translation>
+   <translation>er ist nicht erreichbar; er beendet es von selbst und sagt es, sobald er wieder da ist</translation>
   </message>
   <message>
    <source>it cannot be taken back: {why}</source>
@@ -4155,8 +4155,8 @@
    <translation>es kennt {known}</translation>
   </message>
   <message>
-   <source>it lacks the routes to machines that are no neighbours</source>
-   <translation>ihr fehlen die Routen zu Maschinen, die keine Nachbarn sind</translation>
+   <source>it lacks the routes to nodes that are no neighbours</source>
+   <translation>ihr fehlen die Routen zu Knoten, die keine Nachbarn sind</translation>
   </message>
   <message>
    <source>it no longer belongs to the fabric</source>
@@ -4167,20 +4167,20 @@
    <translation>er stürzt im PCIe-DOE-Mailbox ab</translation>
   </message>
   <message>
-   <source>it takes the clocks of two machines</source>
-   <translation>es braucht die Uhren zweier Maschinen</translation>
+   <source>it takes the clocks of two nodes</source>
+   <translation>es braucht die Uhren zweier Knoten</translation>
   </message>
   <message>
-   <source>it takes two machines</source>
-   <translation>es braucht zwei Maschinen</translation>
+   <source>it takes two nodes</source>
+   <translation>es braucht zwei Knoten</translation>
   </message>
   <message>
-   <source>it takes two machines that say it</source>
-   <translation>es braucht zwei Maschinen, die es sagen</translation>
+   <source>it takes two nodes that say it</source>
+   <translation>es braucht zwei Knoten, die es sagen</translation>
   </message>
   <message>
    <source>its ConnectX ports cannot be used as a fabric</source>
-   <translation>ihre ConnectX-Ports taugen nicht als Fabric</translation>
+   <translation>seine ConnectX-Ports taugen nicht als Fabric</translation>
   </message>
   <message>
    <source>its IPv6 addresses</source>
@@ -4224,11 +4224,11 @@
   </message>
   <message>
    <source>its host key on this computer</source>
-   <translation>ihr Host-Schlüssel auf diesem Rechner</translation>
+   <translation>sein Host-Schlüssel auf diesem Computer</translation>
   </message>
   <message>
-   <source>its key on the other machines ({why}); `stellwerk mesh on` takes it out</source>
-   <translation>ihr Schlüssel auf den anderen Maschinen ({why}); `stellwerk mesh on` nimmt ihn heraus</translation>
+   <source>its key on the other nodes ({why}); `stellwerk mesh on` takes it out</source>
+   <translation>sein Schlüssel auf den anderen Knoten ({why}); `stellwerk mesh on` nimmt ihn heraus</translation>
   </message>
   <message>
    <source>its kind is {kind}</source>
@@ -4239,8 +4239,8 @@
    <translation>ihre Link-Local-Adresse wechselt bei jedem Start</translation>
   </message>
   <message>
-   <source>its process is gone, and with it all its machines</source>
-   <translation>sein Prozess ist weg und mit ihm alle seine Maschinen</translation>
+   <source>its process is gone, and with it all its nodes</source>
+   <translation>sein Prozess ist weg und mit ihm alle seine Knoten</translation>
   </message>
   <message>
    <source>its routes are those of an earlier plan</source>
@@ -4260,7 +4260,7 @@
   </message>
   <message>
    <source>lease lost: nothing was heard from the desktop for {seconds} s</source>
-   <translation>Frist abgelaufen: vom Rechner kam {seconds} s lang nichts</translation>
+   <translation>Frist abgelaufen: vom Desktop kam {seconds} s lang nichts</translation>
   </message>
   <message>
    <source>lease not renewed: {error}</source>
@@ -4287,8 +4287,8 @@
    <translation>Zeile {number}: {what}</translation>
   </message>
   <message>
-   <source>link and PCIe of both ends are in order, so the limit lies in one of the two machines</source>
-   <translation>Link und PCIe beider Enden sind in Ordnung, die Grenze liegt also in einer der beiden Maschinen</translation>
+   <source>link and PCIe of both ends are in order, so the limit lies in one of the two nodes</source>
+   <translation>Link und PCIe beider Enden sind in Ordnung, die Grenze liegt also in einem der beiden Knoten</translation>
   </message>
   <message>
    <source>link-up wants an interface and up or down</source>
@@ -4320,7 +4320,7 @@
   </message>
   <message>
    <source>mDNS cannot be used on this computer: {why}</source>
-   <translation>mDNS ist auf diesem Rechner nicht nutzbar: {why}</translation>
+   <translation>mDNS ist auf diesem Computer nicht nutzbar: {why}</translation>
   </message>
   <message>
    <source>machine id</source>
@@ -4328,15 +4328,11 @@
   </message>
   <message>
    <source>machines cannot be searched for on the network</source>
-   <translation>Maschinen lassen sich im Netz nicht suchen</translation>
+   <translation>Rechner lassen sich im Netz nicht suchen</translation>
   </message>
   <message>
    <source>machines on the network, or typed addresses</source>
-   <translation>Maschinen im Netz oder eingetippte Adressen</translation>
-  </message>
-  <message>
-   <source>machines that are no neighbours reach each other through this one</source>
-   <translation>Maschinen, die keine Nachbarn sind, erreichen sich über diese</translation>
+   <translation>Rechner im Netz oder eingetippte Adressen</translation>
   </message>
   <message>
    <source>make room</source>
@@ -4379,8 +4375,8 @@
    <translation>mehr als {max_running} Jobs laufen auf diesem Knoten</translation>
   </message>
   <message>
-   <source>most machines are on a switch already</source>
-   <translation>die meisten Maschinen hängen schon an einem Switch</translation>
+   <source>most nodes are on a switch already</source>
+   <translation>die meisten Knoten hängen schon an einem Switch</translation>
   </message>
   <message>
    <source>name a shorter directory with --base-dir</source>
@@ -4427,8 +4423,8 @@
    <translation>Netplan-Dateien gehören root</translation>
   </message>
   <message>
-   <source>netplan is not installed on this machine</source>
-   <translation>netplan ist auf dieser Maschine nicht installiert</translation>
+   <source>netplan is not installed on this node</source>
+   <translation>netplan ist auf diesem Knoten nicht installiert</translation>
   </message>
   <message>
    <source>netplan reads it</source>
@@ -4452,7 +4448,7 @@
   </message>
   <message>
    <source>no ConnectX and no other RDMA adapter in this machine</source>
-   <translation>keine ConnectX und keine andere RDMA-Karte in dieser Maschine</translation>
+   <translation>keine ConnectX und keine andere RDMA-Karte in diesem Rechner</translation>
   </message>
   <message>
    <source>no ConnectX and no other free network port</source>
@@ -4468,11 +4464,11 @@
   </message>
   <message>
    <source>no NVIDIA GPU in this machine ({said})</source>
-   <translation>keine NVIDIA-GPU in dieser Maschine ({said})</translation>
+   <translation>keine NVIDIA-GPU in diesem Rechner ({said})</translation>
   </message>
   <message>
-   <source>no SSH key can be made on this machine</source>
-   <translation>auf dieser Maschine lässt sich kein SSH-Schlüssel erzeugen</translation>
+   <source>no SSH key can be made on this node</source>
+   <translation>auf diesem Knoten lässt sich kein SSH-Schlüssel erzeugen</translation>
   </message>
   <message>
    <source>no agent is connected</source>
@@ -4492,7 +4488,7 @@
   </message>
   <message>
    <source>no cluster is set up on this computer</source>
-   <translation>auf diesem Rechner ist kein Cluster eingerichtet</translation>
+   <translation>auf diesem Computer ist kein Cluster eingerichtet</translation>
   </message>
   <message>
    <source>no connection to {address}: {cause}</source>
@@ -4519,32 +4515,8 @@
    <translation>auf keiner Loopback-Adresse lässt sich lauschen</translation>
   </message>
   <message>
-   <source>no machine hears another one</source>
-   <translation>keine Maschine hört eine andere</translation>
-  </message>
-  <message>
-   <source>no machine is connected</source>
-   <translation>keine Maschine ist verbunden</translation>
-  </message>
-  <message>
-   <source>no machine reports an MTU</source>
-   <translation>keine Maschine meldet eine MTU</translation>
-  </message>
-  <message>
-   <source>no machine reports its CMA memory</source>
-   <translation>keine Maschine meldet ihren CMA-Speicher</translation>
-  </message>
-  <message>
-   <source>no machine reports its PCIe links</source>
-   <translation>keine Maschine meldet ihre PCIe-Links</translation>
-  </message>
-  <message>
-   <source>no machine reports its free space</source>
-   <translation>keine Maschine meldet ihren freien Platz</translation>
-  </message>
-  <message>
    <source>no machine was named</source>
-   <translation>keine Maschine wurde genannt</translation>
+   <translation>kein Rechner wurde genannt</translation>
   </message>
   <message>
    <source>no neighbour table has an entry of the fabric yet</source>
@@ -4557,6 +4529,30 @@
   <message>
    <source>no network change is guarded on {machine}</source>
    <translation>auf {machine} wird keine Netzänderung gehalten</translation>
+  </message>
+  <message>
+   <source>no node hears another one</source>
+   <translation>kein Knoten hört einen anderen</translation>
+  </message>
+  <message>
+   <source>no node is connected</source>
+   <translation>kein Knoten ist verbunden</translation>
+  </message>
+  <message>
+   <source>no node reports an MTU</source>
+   <translation>kein Knoten meldet eine MTU</translation>
+  </message>
+  <message>
+   <source>no node reports its CMA memory</source>
+   <translation>kein Knoten meldet seinen CMA-Speicher</translation>
+  </message>
+  <message>
+   <source>no node reports its PCIe links</source>
+   <translation>kein Knoten meldet seine PCIe-Links</translation>
+  </message>
+  <message>
+   <source>no node reports its free space</source>
+   <translation>kein Knoten meldet seinen freien Platz</translation>
   </message>
   <message>
    <source>no password was given</source>
@@ -4589,6 +4585,10 @@
   <message>
    <source>nodes are {machines}</source>
    <translation>Knoten sind {machines}</translation>
+  </message>
+  <message>
+   <source>nodes that are no neighbours reach each other through this one</source>
+   <translation>Knoten, die keine Nachbarn sind, erreichen sich über diesen</translation>
   </message>
   <message>
    <source>none</source>
@@ -4627,8 +4627,8 @@
    <translation>nicht verbunden: {missing}</translation>
   </message>
   <message>
-   <source>not every machine could take the new network ({reasons})</source>
-   <translation>nicht jede Maschine konnte das neue Netz nehmen ({reasons})</translation>
+   <source>not every node could take the new network ({reasons})</source>
+   <translation>nicht jeder Knoten konnte das neue Netz nehmen ({reasons})</translation>
   </message>
   <message>
    <source>not known</source>
@@ -4655,8 +4655,8 @@
    <translation>nichts kann zurückgenommen werden</translation>
   </message>
   <message>
-   <source>nothing can be written on this machine</source>
-   <translation>auf dieser Maschine lässt sich nichts schreiben</translation>
+   <source>nothing can be written on this node</source>
+   <translation>auf diesem Knoten lässt sich nichts schreiben</translation>
   </message>
   <message>
    <source>nothing can be written: SFTP says so, programs may not write to files</source>
@@ -4683,8 +4683,8 @@
    <translation>nvidia-smi zeigt keine</translation>
   </message>
   <message>
-   <source>of the way out of this machine</source>
-   <translation>vom Weg aus dieser Maschine hinaus</translation>
+   <source>of the way out of this node</source>
+   <translation>vom Weg aus diesem Knoten hinaus</translation>
   </message>
   <message>
    <source>off</source>
@@ -4703,12 +4703,12 @@
    <translation>eine Hälfte trägt 13 Gb/s, wie hinter einem gedrosselten PCIe-Link (sonst: Hälfte B)</translation>
   </message>
   <message>
-   <source>one machine alone has nobody to reach</source>
-   <translation>eine einzelne Maschine hat niemanden zu erreichen</translation>
+   <source>one node alone has nobody to reach</source>
+   <translation>ein einzelner Knoten hat niemanden zu erreichen</translation>
   </message>
   <message>
-   <source>one machine needs no fabric</source>
-   <translation>eine einzelne Maschine braucht kein Fabric</translation>
+   <source>one node needs no fabric</source>
+   <translation>ein einzelner Knoten braucht kein Fabric</translation>
   </message>
   <message>
    <source>only files in {file_places}</source>
@@ -4827,8 +4827,8 @@
    <translation>im selben Moment gelesen, {off} s auseinander</translation>
   </message>
   <message>
-   <source>read the machines and their cables</source>
-   <translation>die Maschinen und ihre Kabel lesen</translation>
+   <source>read the nodes and their cables</source>
+   <translation>die Knoten und ihre Kabel lesen</translation>
   </message>
   <message>
    <source>read the units again</source>
@@ -4887,16 +4887,16 @@
    <translation>root ist nicht zu haben</translation>
   </message>
   <message>
-   <source>root cannot be had on this machine</source>
-   <translation>root ist auf dieser Maschine nicht zu haben</translation>
+   <source>root cannot be had on this node</source>
+   <translation>root ist auf diesem Knoten nicht zu haben</translation>
   </message>
   <message>
    <source>root is needed</source>
    <translation>root ist nötig</translation>
   </message>
   <message>
-   <source>root is needed on {lacking} and cannot be had there, so nothing was changed on any machine</source>
-   <translation>root ist auf {lacking} nötig und dort nicht zu haben, darum wurde auf keiner Maschine etwas geändert</translation>
+   <source>root is needed on {lacking} and cannot be had there, so nothing was changed on any node</source>
+   <translation>root ist auf {lacking} nötig und dort nicht zu haben, darum wurde auf keinem Knoten etwas geändert</translation>
   </message>
   <message>
    <source>root runs only the packed agent</source>
@@ -4923,16 +4923,16 @@
    <translation>siehe `stellwerk virtual up --help`</translation>
   </message>
   <message>
-   <source>see that `sudo true` works on this machine</source>
-   <translation>prüfen, ob `sudo true` auf dieser Maschine geht</translation>
-  </message>
-  <message>
-   <source>see the machine's system log</source>
-   <translation>das Systemprotokoll der Maschine ansehen</translation>
+   <source>see that `sudo true` works on this node</source>
+   <translation>prüfen, ob `sudo true` auf diesem Knoten geht</translation>
   </message>
   <message>
    <source>see the message above</source>
    <translation>siehe die Meldung darüber</translation>
+  </message>
+  <message>
+   <source>see the node's system log</source>
+   <translation>das Systemprotokoll des Knotens ansehen</translation>
   </message>
   <message>
    <source>see to free disk space</source>
@@ -4984,11 +4984,11 @@
   </message>
   <message>
    <source>simulated machines cannot be started</source>
-   <translation>simulierte Maschinen lassen sich nicht starten</translation>
+   <translation>simulierte Rechner lassen sich nicht starten</translation>
   </message>
   <message>
-   <source>single machine</source>
-   <translation>einzelne Maschine</translation>
+   <source>single node</source>
+   <translation>einzelner Knoten</translation>
   </message>
   <message>
    <source>six</source>
@@ -5003,8 +5003,8 @@
    <translation>Sockets haben Pfade von höchstens {max_socket_path_bytes} Bytes</translation>
   </message>
   <message>
-   <source>some machines are joined by a cable and some by a switch; a fabric is one or the other</source>
-   <translation>manche Maschinen sind über ein Kabel verbunden, manche über einen Switch; ein Fabric ist das eine oder das andere</translation>
+   <source>some nodes are joined by a cable and some by a switch; a fabric is one or the other</source>
+   <translation>manche Knoten sind über ein Kabel verbunden, manche über einen Switch; ein Fabric ist das eine oder das andere</translation>
   </message>
   <message>
    <source>somebody else</source>
@@ -5104,7 +5104,7 @@
   </message>
   <message>
    <source>the C library cannot be compiled for other machines</source>
-   <translation>die C-Bibliothek lässt sich nicht für andere Maschinen übersetzen</translation>
+   <translation>die C-Bibliothek lässt sich nicht für andere Rechner übersetzen</translation>
   </message>
   <message>
    <source>the C library for {machine} could not be compiled</source>
@@ -5124,11 +5124,11 @@
   </message>
   <message>
    <source>the Python package {name} is not installed on this computer</source>
-   <translation>das Python-Paket {name} ist auf diesem Rechner nicht installiert</translation>
+   <translation>das Python-Paket {name} ist auf diesem Computer nicht installiert</translation>
   </message>
   <message>
    <source>the Python package {package} is not installed on this computer</source>
-   <translation>das Python-Paket {package} ist auf diesem Rechner nicht installiert</translation>
+   <translation>das Python-Paket {package} ist auf diesem Computer nicht installiert</translation>
   </message>
   <message>
    <source>the SSH connection to {at} failed: {text}</source>
@@ -5156,7 +5156,7 @@
   </message>
   <message>
    <source>the agent and this cluster's key: the machine was not reached ({why})</source>
-   <translation>der Agent und der Schlüssel dieses Clusters: die Maschine wurde nicht erreicht ({why})</translation>
+   <translation>der Agent und der Schlüssel dieses Clusters: der Rechner wurde nicht erreicht ({why})</translation>
   </message>
   <message>
    <source>the agent answered: {said}</source>
@@ -5231,8 +5231,8 @@
    <translation>die Kabel ergeben die Topologie nicht: {kind}</translation>
   </message>
   <message>
-   <source>the cables make a chain; one more cable closes it to a ring, and no machine is a dead end then</source>
-   <translation>die Kabel bilden eine Kette; ein Kabel mehr schließt sie zum Ring, und keine Maschine ist dann ein totes Ende</translation>
+   <source>the cables make a chain; one more cable closes it to a ring, and no node is a dead end then</source>
+   <translation>die Kabel bilden eine Kette; ein Kabel mehr schließt sie zum Ring, und kein Knoten ist dann ein totes Ende</translation>
   </message>
   <message>
    <source>the cables make a ring of {count}</source>
@@ -5255,8 +5255,8 @@
    <translation>das Signal war nicht lesbar</translation>
   </message>
   <message>
-   <source>the change cut this machine off</source>
-   <translation>die Änderung schnitt diese Maschine ab</translation>
+   <source>the change cut this node off</source>
+   <translation>die Änderung schnitt diesen Knoten ab</translation>
   </message>
   <message>
    <source>the change did not take effect</source>
@@ -5264,7 +5264,7 @@
   </message>
   <message>
    <source>the change never reached it</source>
-   <translation>die Änderung erreichte sie nie</translation>
+   <translation>die Änderung erreichte ihn nie</translation>
   </message>
   <message>
    <source>the change {plan_id} cannot be confirmed</source>
@@ -5279,8 +5279,8 @@
    <translation>die Änderung {plan_id} ist bestätigt</translation>
   </message>
   <message>
-   <source>the cluster has no machine</source>
-   <translation>der Cluster hat keine Maschine</translation>
+   <source>the cluster has no node</source>
+   <translation>der Cluster hat keinen Knoten</translation>
   </message>
   <message>
    <source>the cluster has not been proven yet</source>
@@ -5316,7 +5316,7 @@
   </message>
   <message>
    <source>the desktop ended before it had decided</source>
-   <translation>der Rechner endete, bevor er entschieden hatte</translation>
+   <translation>der Desktop endete, bevor er entschieden hatte</translation>
   </message>
   <message>
    <source>the discovery as root said something unexpected</source>
@@ -5363,12 +5363,12 @@
    <translation>der Wächter startete nicht, also wurde nichts geändert</translation>
   </message>
   <message>
-   <source>the guard on this machine objects</source>
-   <translation>der Wächter auf dieser Maschine widerspricht</translation>
+   <source>the guard on this node objects</source>
+   <translation>der Wächter auf diesem Knoten widerspricht</translation>
   </message>
   <message>
-   <source>the guard on this machine was killed while it held a change; the change is taken back when root is available again, at the next boot at the latest</source>
-   <translation>der Wächter auf dieser Maschine wurde beendet, während er eine Änderung hielt; sie wird zurückgenommen, sobald root wieder zu haben ist, spätestens beim nächsten Start</translation>
+   <source>the guard on this node was killed while it held a change; the change is taken back when root is available again, at the next boot at the latest</source>
+   <translation>der Wächter auf diesem Knoten wurde beendet, während er eine Änderung hielt; sie wird zurückgenommen, sobald root wieder zu haben ist, spätestens beim nächsten Start</translation>
   </message>
   <message>
    <source>the guard was killed before the change was confirmed</source>
@@ -5431,40 +5431,8 @@
    <translation>der aktuelle Netzzustand ist nicht lesbar</translation>
   </message>
   <message>
-   <source>the machine has not been asked</source>
-   <translation>die Maschine wurde nicht gefragt</translation>
-  </message>
-  <message>
    <source>the machine ignores the key that was installed</source>
-   <translation>die Maschine beachtet den installierten Schlüssel nicht</translation>
-  </message>
-  <message>
-   <source>the machine is not connected</source>
-   <translation>die Maschine ist nicht verbunden</translation>
-  </message>
-  <message>
-   <source>the machine leaves the cluster</source>
-   <translation>die Maschine verlässt den Cluster</translation>
-  </message>
-  <message>
-   <source>the machine refused a part of this</source>
-   <translation>die Maschine verweigerte einen Teil davon</translation>
-  </message>
-  <message>
-   <source>the machines are on switches that do not pass traffic to each other: {names}</source>
-   <translation>die Maschinen hängen an Switches, die einander keinen Verkehr weitergeben: {names}</translation>
-  </message>
-  <message>
-   <source>the machines do not know each other</source>
-   <translation>die Maschinen kennen einander nicht</translation>
-  </message>
-  <message>
-   <source>the machines do not report a link speed</source>
-   <translation>die Maschinen melden kein Link-Tempo</translation>
-  </message>
-  <message>
-   <source>the machines have not called each other yet</source>
-   <translation>die Maschinen haben einander noch nicht gerufen</translation>
+   <translation>der Rechner beachtet den installierten Schlüssel nicht</translation>
   </message>
   <message>
    <source>the model of this measurement runs on it</source>
@@ -5503,20 +5471,52 @@
    <translation>der Knoten fährt herunter und startet neu</translation>
   </message>
   <message>
+   <source>the node has not been asked</source>
+   <translation>der Knoten wurde nicht gefragt</translation>
+  </message>
+  <message>
    <source>the node is held by {holder}</source>
    <translation>der Knoten wird von {holder} gehalten</translation>
+  </message>
+  <message>
+   <source>the node is not connected</source>
+   <translation>der Knoten ist nicht verbunden</translation>
   </message>
   <message>
    <source>the node is switched on</source>
    <translation>der Knoten wird eingeschaltet</translation>
   </message>
   <message>
+   <source>the node leaves the cluster</source>
+   <translation>der Knoten verlässt den Cluster</translation>
+  </message>
+  <message>
+   <source>the node refused a part of this</source>
+   <translation>der Knoten verweigerte einen Teil davon</translation>
+  </message>
+  <message>
    <source>the node's clock is 10 minutes ahead</source>
    <translation>die Uhr des Knotens geht 10 Minuten vor</translation>
   </message>
   <message>
-   <source>the other machines do not answer</source>
-   <translation>die anderen Maschinen antworten nicht</translation>
+   <source>the nodes are on switches that do not pass traffic to each other: {names}</source>
+   <translation>die Knoten hängen an Switches, die einander keinen Verkehr weitergeben: {names}</translation>
+  </message>
+  <message>
+   <source>the nodes do not know each other</source>
+   <translation>die Knoten kennen einander nicht</translation>
+  </message>
+  <message>
+   <source>the nodes do not report a link speed</source>
+   <translation>die Knoten melden kein Link-Tempo</translation>
+  </message>
+  <message>
+   <source>the nodes have not called each other yet</source>
+   <translation>die Knoten haben einander noch nicht gerufen</translation>
+  </message>
+  <message>
+   <source>the other nodes do not answer</source>
+   <translation>die anderen Knoten antworten nicht</translation>
   </message>
   <message>
    <source>the password is known until the wizard ends</source>
@@ -5556,11 +5556,11 @@
   </message>
   <message>
    <source>the simulated machine has no power</source>
-   <translation>die simulierte Maschine hat keinen Strom</translation>
+   <translation>der simulierte Rechner hat keinen Strom</translation>
   </message>
   <message>
    <source>the simulated machine lost its power</source>
-   <translation>die simulierte Maschine verlor ihren Strom</translation>
+   <translation>der simulierte Rechner verlor seinen Strom</translation>
   </message>
   <message>
    <source>the ssh-agent at {path} does not answer</source>
@@ -5627,8 +5627,8 @@
    <translation>es gibt keinen Cluster {name}</translation>
   </message>
   <message>
-   <source>there is no confirmed change {plan_id} on this machine</source>
-   <translation>auf dieser Maschine gibt es keine bestätigte Änderung {plan_id}</translation>
+   <source>there is no confirmed change {plan_id} on this node</source>
+   <translation>auf diesem Knoten gibt es keine bestätigte Änderung {plan_id}</translation>
   </message>
   <message>
    <source>there is no connection</source>
@@ -5675,12 +5675,12 @@
    <translation>es gibt kein python3 im PATH</translation>
   </message>
   <message>
-   <source>there is no sudo command on this machine</source>
-   <translation>auf dieser Maschine gibt es keinen Befehl sudo</translation>
+   <source>there is no sudo command on this node</source>
+   <translation>auf diesem Knoten gibt es keinen Befehl sudo</translation>
   </message>
   <message>
-   <source>there is no sysctl {key} on this machine</source>
-   <translation>auf dieser Maschine gibt es kein Sysctl {key}</translation>
+   <source>there is no sysctl {key} on this node</source>
+   <translation>auf diesem Knoten gibt es kein Sysctl {key}</translation>
   </message>
   <message>
    <source>there was no connection within {deadline_s} s</source>
@@ -5711,16 +5711,16 @@
    <translation>das ist kein öffentlicher SSH-Schlüssel</translation>
   </message>
   <message>
-   <source>this machine has faster ports for a fabric</source>
-   <translation>diese Maschine hat schnellere Ports für ein Fabric</translation>
+   <source>this node has faster ports for a fabric</source>
+   <translation>dieser Knoten hat schnellere Ports für ein Fabric</translation>
   </message>
   <message>
-   <source>this machine has no interface {absent}</source>
-   <translation>diese Maschine hat keine Schnittstelle {absent}</translation>
+   <source>this node has no interface {absent}</source>
+   <translation>dieser Knoten hat keine Schnittstelle {absent}</translation>
   </message>
   <message>
-   <source>this machine is at {plan}: {state} {why}</source>
-   <translation>diese Maschine ist bei {plan}: {state} {why}</translation>
+   <source>this node is at {plan}: {state} {why}</source>
+   <translation>dieser Knoten ist bei {plan}: {state} {why}</translation>
   </message>
   <message>
    <source>this user may not become root</source>
@@ -5779,20 +5779,20 @@
    <translation>zwei</translation>
   </message>
   <message>
-   <source>two cables join the same two machines; the second one adds no speed</source>
-   <translation>zwei Kabel verbinden dieselben zwei Maschinen; das zweite macht nichts schneller</translation>
+   <source>two cables join the same two nodes; the second one adds no speed</source>
+   <translation>zwei Kabel verbinden dieselben zwei Knoten; das zweite macht nichts schneller</translation>
   </message>
   <message>
-   <source>two machines hear each other</source>
-   <translation>zwei Maschinen hören einander</translation>
+   <source>two nodes hear each other</source>
+   <translation>zwei Knoten hören einander</translation>
   </message>
   <message>
-   <source>two machines need one cable</source>
-   <translation>zwei Maschinen brauchen ein Kabel</translation>
+   <source>two nodes need one cable</source>
+   <translation>zwei Knoten brauchen ein Kabel</translation>
   </message>
   <message>
-   <source>type the password with which this user runs sudo on this machine</source>
-   <translation>das Passwort eingeben, mit dem dieser Benutzer auf dieser Maschine sudo ausführt</translation>
+   <source>type the password with which this user runs sudo on this node</source>
+   <translation>das Passwort eingeben, mit dem dieser Benutzer auf diesem Knoten sudo ausführt</translation>
   </message>
   <message>
    <source>undo it instead</source>
@@ -5872,7 +5872,7 @@
   </message>
   <message>
    <source>{address} is the same machine as {twin}</source>
-   <translation>{address} ist dieselbe Maschine wie {twin}</translation>
+   <translation>{address} ist derselbe Rechner wie {twin}</translation>
   </message>
   <message>
    <source>{after} is no value for the sysctl {key}</source>
@@ -5892,7 +5892,7 @@
   </message>
   <message>
    <source>{at} and this computer have no encryption method in common</source>
-   <translation>{at} und dieser Rechner haben kein Verschlüsselungsverfahren gemeinsam</translation>
+   <translation>{at} und dieser Computer haben kein Verschlüsselungsverfahren gemeinsam</translation>
   </message>
   <message>
    <source>{at} closed the connection before the login was done</source>
@@ -5919,24 +5919,24 @@
    <translation>{cluster_file} ist nicht lesbar</translation>
   </message>
   <message>
-   <source>{count} machines cannot make a {wanted}</source>
-   <translation>{count} Maschinen ergeben die Topologie nicht: {wanted}</translation>
-  </message>
-  <message>
-   <source>{count} machines on a switch reach each other in one step, and no cable is heard yet</source>
-   <translation>{count} Maschinen an einem Switch erreichen sich in einem Schritt, und noch ist kein Kabel zu hören</translation>
-  </message>
-  <message>
-   <source>{count} machines with two ports each make a ring</source>
-   <translation>{count} Maschinen mit je zwei Ports bilden einen Ring</translation>
-  </message>
-  <message>
    <source>{count} neighbours to reach</source>
    <translation>{count} Nachbarn zu erreichen</translation>
   </message>
   <message>
-   <source>{destination} does not answer; the machines in between do not pass it on</source>
-   <translation>{destination} antwortet nicht; die Maschinen dazwischen geben es nicht weiter</translation>
+   <source>{count} nodes cannot make a {wanted}</source>
+   <translation>{count} Knoten ergeben die Topologie nicht: {wanted}</translation>
+  </message>
+  <message>
+   <source>{count} nodes on a switch reach each other in one step, and no cable is heard yet</source>
+   <translation>{count} Knoten an einem Switch erreichen sich in einem Schritt, und noch ist kein Kabel zu hören</translation>
+  </message>
+  <message>
+   <source>{count} nodes with two ports each make a ring</source>
+   <translation>{count} Knoten mit je zwei Ports bilden einen Ring</translation>
+  </message>
+  <message>
+   <source>{destination} does not answer; the nodes in between do not pass it on</source>
+   <translation>{destination} antwortet nicht; die Knoten dazwischen geben es nicht weiter</translation>
   </message>
   <message>
    <source>{destination} is answered by {whose} ({mac}); RoCE would send to the wrong half</source>
@@ -6016,7 +6016,7 @@
   </message>
   <message>
    <source>{host} is a link-local address and means a machine only together with an interface of this computer</source>
-   <translation>{host} ist eine Link-Local-Adresse und meint eine Maschine nur zusammen mit einer Schnittstelle dieses Rechners</translation>
+   <translation>{host} ist eine Link-Local-Adresse und meint einen Rechner nur zusammen mit einer Schnittstelle dieses Computers</translation>
   </message>
   <message>
    <source>{host} port {port}</source>
@@ -6116,7 +6116,7 @@
   </message>
   <message>
    <source>{missing} of {machines} machines are not ready: pair them or take them off the list</source>
-   <translation>{missing} von {machines} Maschinen sind nicht bereit: sie koppeln oder von der Liste nehmen</translation>
+   <translation>{missing} von {machines} Rechnern sind nicht bereit: sie koppeln oder von der Liste nehmen</translation>
   </message>
   <message>
    <source>{names} have the same {what}</source>
@@ -6179,8 +6179,8 @@
    <translation>{netdev}: oben</translation>
   </message>
   <message>
-   <source>{network} has no room for {count} machines</source>
-   <translation>{network} hat keinen Platz für {count} Maschinen</translation>
+   <source>{network} has no room for {count} nodes</source>
+   <translation>{network} hat keinen Platz für {count} Knoten</translation>
   </message>
   <message>
    <source>{network} is a network of home routers</source>
@@ -6324,7 +6324,7 @@
   </message>
   <message>
    <source>{path} could not be saved on this computer</source>
-   <translation>{path} ließ sich auf diesem Rechner nicht speichern</translation>
+   <translation>{path} ließ sich auf diesem Computer nicht speichern</translation>
   </message>
   <message>
    <source>{path} could not be written</source>
@@ -6483,8 +6483,8 @@
    <translation>{place} tragen zusammen {said}</translation>
   </message>
   <message>
-   <source>{place} does not reach a machine that is no neighbour: {said}</source>
-   <translation>{place} erreicht eine Maschine nicht, die kein Nachbar ist: {said}</translation>
+   <source>{place} does not reach a node that is no neighbour: {said}</source>
+   <translation>{place} erreicht einen Knoten nicht, der kein Nachbar ist: {said}</translation>
   </message>
   <message>
    <source>{place} has RDMA that is {said}</source>
@@ -6567,8 +6567,8 @@
    <translation>{shape} braucht ein Kabel von {port} zu {other}.</translation>
   </message>
   <message>
-   <source>{shape}: every cable goes from port 0 of one machine to port 1 of the next.</source>
-   <translation>{shape}: jedes Kabel führt von Port 0 einer Maschine zu Port 1 der nächsten.</translation>
+   <source>{shape}: every cable goes from port 0 of one node to port 1 of the next.</source>
+   <translation>{shape}: jedes Kabel führt von Port 0 eines Knotens zu Port 1 des nächsten.</translation>
   </message>
   <message>
    <source>{source}, line {number}: Include is nested more than {max_depth} deep</source>
@@ -6588,7 +6588,7 @@
   </message>
   <message>
    <source>{text} does not name a machine</source>
-   <translation>{text} nennt keine Maschine</translation>
+   <translation>{text} nennt keinen Rechner</translation>
   </message>
   <message>
    <source>{text} goes through a link</source>
@@ -6711,12 +6711,12 @@
    <translation>{version}, die anderen {usual}</translation>
   </message>
   <message>
-   <source>{wanted} is no topology for {count} machines</source>
-   <translation>{wanted}: keine Topologie für {count} Maschinen</translation>
+   <source>{wanted} is no topology for {count} nodes</source>
+   <translation>{wanted}: keine Topologie für {count} Knoten</translation>
   </message>
   <message>
-   <source>{wanted} ranks do not fit on {machines} machines</source>
-   <translation>{wanted} Ränge passen nicht auf {machines} Maschinen</translation>
+   <source>{wanted} ranks do not fit on {machines} nodes</source>
+   <translation>{wanted} Ränge passen nicht auf {machines} Knoten</translation>
   </message>
   <message>
    <source>{what} of {netdev} will be gone after a restart</source>
@@ -6788,8 +6788,8 @@
  <context>
   <name>mesh</name>
   <message>
-   <source>Each machine may then log in to the others by SSH: mpirun and the NCCL tests need that.</source>
-   <translation>Jede Maschine darf sich dann per SSH bei den anderen anmelden: mpirun und die NCCL-Tests brauchen das.</translation>
+   <source>Each node may then log in to the others by SSH: mpirun and the NCCL tests need that.</source>
+   <translation>Jeder Knoten darf sich dann per SSH bei den anderen anmelden: mpirun und die NCCL-Tests brauchen das.</translation>
   </message>
  </context>
  <context>

@@ -148,7 +148,7 @@ async def test_a_gateway_runs_on_a_machine_under_its_agent(tmp_path: Path, monke
             await hosting.start(link, Order(text, secrets=order.secrets), 0)
         job = await hosting.start(link, order, 0)
         await answers(made, job, key)
-        with pytest.raises(StellwerkError, match="runs on port 0 of this machine already"):
+        with pytest.raises(StellwerkError, match="runs on port 0 of this node already"):
             await hosting.start(link, order, 0)
         await outlives_the_desktop(made, job)
         await reloads(made, job, order, port, key)

@@ -153,7 +153,7 @@ async def test_ranks_are_started_followed_and_ended_on_every_machine(
         await cancelled(made, look)
         await by_command(made, tmp_path)
         tuned = replace(SHORT, tuning=made.folder.path / TUNING_FILE)
-        with pytest.raises(BadInput, match="3 ranks do not fit on 2 machines"):
+        with pytest.raises(BadInput, match="3 ranks do not fit on 2 nodes"):
             await ClusterBench(made.session, look, replace(SHORT, ranks=(3,))).run()
         result = (await ClusterBench(made.session, look, tuned).run()).result
         assert any("dispatch table: this cluster's" in note for note in result.notes)

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import ssl
 import stat
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
-from engine.serving.kit import Wire, Yard, chat, policy, request, until
+from engine.serving.kit import Wire, Yard, chat, policy, until
 from stellwerk.serving.gateway.deployment import DeployError
 from stellwerk.serving.gateway.keys import create_key, load_keys, revoke_key
 
@@ -204,42 +196,3 @@ async def test_prompts_are_logged_when_the_policy_asks_for_it(yard: Yard, tmp_pa
     await yard.ask(body=chat("a public prompt"))
     await gateway.stop(0)
     assert '"prompt":"a public prompt"' in log.read_text()
-
-
-def _certificate(path: Path) -> None:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(
-            x509.SubjectAlternativeName([x509.DNSName("localhost"), x509.IPAddress(ip_address("127.0.0.1"))]), False
-        )
-        .sign(key, hashes.SHA256())
-    )
-    path.with_suffix(".crt").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    path.with_suffix(".key").write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
-
-
-async def test_tls_with_a_given_certificate(yard: Yard, tmp_path: Path) -> None:
-    _certificate(tmp_path / "gate")
-    _, port = await yard.engine()
-    await yard.gateway(policy(port), tls_cert=str(tmp_path / "gate.crt"), tls_key=str(tmp_path / "gate.key"))
-    context = ssl.create_default_context(cafile=str(tmp_path / "gate.crt"))
-    reader, writer = await asyncio.open_connection("127.0.0.1", yard.port, ssl=context, server_hostname="localhost")
-    wire = Wire(reader, writer)
-    await wire.send(request("/v1/chat/completions", chat(stream=True)))
-    assert (await wire.answer()).events[-1] == "[DONE]"
-    await wire.close()
-    plain = await Wire.open(yard.port)
-    await plain.send(request("/v1/models", b"", method="GET"))
-    assert not (await plain.reader.read()).startswith(b"HTTP/1.1 200")
-    await plain.close()

@@ -255,7 +255,7 @@ def test_what_is_not_known_is_not_fine() -> None:
     members = make_members({"spark-1": dataclasses.replace(spark(1), unavailable=(Unavailable("GPU", "no driver"),))})
     diagnosis = examine(open_case(members))
     unknown = dict(diagnosis.not_available)
-    assert unknown["MTU"] == "it takes two machines"
+    assert unknown["MTU"] == "it takes two nodes"
     assert unknown["last proof"] == "the cluster has not been proven yet"
     assert unknown["spark-1: GPU"] == "no driver"
     assert not set(unknown) & set(diagnosis.fine)

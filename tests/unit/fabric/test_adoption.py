@@ -35,7 +35,7 @@ def mesh(number: int, p0: tuple[str, str], p1: tuple[str, str]) -> str:
 def test_a_pair_of_the_playbook_is_adopted() -> None:
     plan = plan_on(nvidia("two_static", 2), PAIR)
     assert plan.empty
-    assert plan.notes[0] == "Nothing to change: every machine is as planned."
+    assert plan.notes[0] == "Nothing to change: every node is as planned."
     assert any("9000 gives larger RDMA packets" in note for note in plan.notes)
 
 

@@ -248,7 +248,7 @@ def test_a_cable_finding_fits_into_the_list_of_all_findings() -> None:
 
 @pytest.mark.parametrize(
     ("count", "wanted", "why"),
-    [(3, TopologyKind.PAIR, "two machines"), (2, TopologyKind.RING, "3 or more"), (2, TopologyKind.MIXED, "no cables")],
+    [(3, TopologyKind.PAIR, "two nodes"), (2, TopologyKind.RING, "3 or more"), (2, TopologyKind.MIXED, "no cables")],
 )
 def test_a_topology_that_cannot_be_is_said(count: int, wanted: TopologyKind, why: str) -> None:
     with pytest.raises(BadInput, match=why):

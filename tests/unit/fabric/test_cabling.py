@@ -136,7 +136,7 @@ def test_without_sudo_the_answer_is_not_no_cable() -> None:
 def test_a_node_that_was_not_asked_is_said() -> None:
     members = sparks(2, [cable((1, 1), (2, 1))])
     cabling = find_cabling(members, {})
-    assert (ref(1, 1), "the machine has not been asked") in cabling.unheard
+    assert (ref(1, 1), "the node has not been asked") in cabling.unheard
 
 
 def test_copied_disks_with_one_machine_id_are_told_apart_by_mac() -> None:

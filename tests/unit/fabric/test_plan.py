@@ -40,7 +40,7 @@ def test_a_plan_once_applied_leaves_nothing_to_change(kind: str, wiring: list[Se
     assert all(node.changes for node in plan.nodes)
     again = plan_of(apply(members, plan), wiring)
     assert again.empty
-    assert again.notes[0] == "Nothing to change: every machine is as planned."
+    assert again.notes[0] == "Nothing to change: every node is as planned."
     assert not any(row.changed for node in again.nodes for row in node.rows)
 
 

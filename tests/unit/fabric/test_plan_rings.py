@@ -74,7 +74,7 @@ def test_machines_that_leave_can_be_planned_alone() -> None:
     members = apply(members, plan_of(members, PAIR))
     plan = plan_of((), [], leaving=members[1:])
     assert [node.node for node in plan.nodes] == ["spark-2"] and plan.nodes[0].changes
-    assert plan.notes == ("Only machines that leave.",)
+    assert plan.notes == ("Only nodes that leave.",)
 
 
 def test_rings_above_four_are_marked_as_not_proven() -> None:
@@ -162,7 +162,7 @@ def test_a_chain_is_no_ring_and_the_missing_cable_is_named() -> None:
 
 
 def test_no_cable_is_refused_with_the_reason() -> None:
-    with pytest.raises(PlanRefused, match="no machine hears another one"):
+    with pytest.raises(PlanRefused, match="no node hears another one"):
         plan_of(sparks(2), [])
 
 

@@ -57,7 +57,7 @@ async def test_without_a_sudo_command_root_cannot_be_had(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     state = await Sudo(options).state()
-    assert (state.state, state.why) == ("none", "there is no sudo command on this machine")
+    assert (state.state, state.why) == ("none", "there is no sudo command on this node")
     with pytest.raises(SudoFailed, match="no sudo command"):
         await Sudo(options).unlock("x")
 

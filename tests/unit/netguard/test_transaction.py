@@ -149,7 +149,7 @@ def test_the_staging_tree_holds_the_merged_files_and_is_removed(tmp_path: Path) 
     ("spoil", "reason"),
     [
         ([["fab1", "10.0.2.1/24"]], "fab1 does not have 10.0.2.1/24"),
-        ([["lose", "mgmt0"]], "the address 192.168.1.7/24 of mgmt0, of the way out of this machine, is gone"),
+        ([["lose", "mgmt0"]], "the address 192.168.1.7/24 of mgmt0, of the way out of this node, is gone"),
     ],
 )
 def test_a_change_that_fails_its_checks_goes_back(tmp_path: Path, spoil: list[list[str]], reason: str) -> None:

@@ -185,11 +185,11 @@ def test_a_whole_report_shows_machines_cables_and_ports() -> None:
         product_version="0.1",
         verification=proof(check("mtu", Verdict.FAIL, "no answer")),
         findings=[Finding("mtu-mixed", Severity.BAD, "MTU", "spark-1", None, ("mtu 1500",), "it means", ("mend it",))],
-        not_available=[("clocks", "it takes two machines")],
+        not_available=[("clocks", "it takes two nodes")],
     )
     text = parsed(to_html(report)).text
     expected = ["spark-1 port 1 to spark-2 port 1", "enP2p1s0f1np1", "580.126.09", "121.6 GiB", "because", "mtu-mixed"]
-    expected += ["What to do: do this", "mend it", "clocks: it takes two machines", "no address", "200 Gb/s"]
+    expected += ["What to do: do this", "mend it", "clocks: it takes two nodes", "no address", "200 Gb/s"]
     for part in expected:
         assert part in text, part
     assert not report.simulated and "Simulated" not in text
@@ -253,7 +253,7 @@ def test_a_proof_alone_makes_a_page_that_compares_with_the_run_before() -> None:
     earlier = dataclasses.replace(proof(check("mtu", Verdict.PASS, "9000")), started_at="2026-11-09T08:00:00Z")
     page = render_html(dataclasses.replace(proof(check("mtu", Verdict.FAIL, "no answer")), simulated=True), earlier)
     text = parsed(page).text
-    assert "workshop: pair" in text and "Machines" not in text and "Simulated" in text
+    assert "workshop: pair" in text and "Nodes" not in text and "Simulated" in text
     assert "Compared with the run of 2026-11-09T08:00:00Z" in text and "no answer, before 9000" in text
     assert "Compared" not in render_html(earlier)
 

@@ -105,7 +105,7 @@ def serve(order: Order, port: int) -> int:
     """Run until told to end, again after a crash. 0, or FAILED with a line that says why it does not start."""
     with alone_on(port) as alone:
         if not alone:
-            say("failed", text=f"A gateway runs on port {port} of this machine already.")
+            say("failed", text=f"A gateway runs on port {port} of this node already.")
             return FAILED
         try:
             return Keeping(lambda again: asyncio.run(_serve(order, port, again)), FAILED, _died).forever()
@@ -170,7 +170,7 @@ def update(order: Order, port: int) -> int:
     """Give a running gateway another policy, and keys where the order has some."""
     folder = folder_of(port)
     if not runs_on(port):
-        say("failed", text=f"No gateway runs on port {port} of this machine.")
+        say("failed", text=f"No gateway runs on port {port} of this node.")
         return FAILED
     try:
         policy = load_policy(order.policy)

@@ -147,7 +147,7 @@ class Lane:
         await self._ready()
         resumed = await self._resume()
         said = resumed or said
-        why = said.why if said is not None else "the machines had ended it already"
+        why = said.why if said is not None else "the nodes had ended it already"
         end = await self._judge(plan, fault, said, problems)
         if end == "new":
             problems += await self._take_back(plan)

@@ -29,7 +29,7 @@ async def lanes(topology: str, nodes: int, count: int) -> AsyncIterator[list[Lan
     if problem is not None or topology not in SHAPES:
         raise BadInput(problem or f"{topology!r} is not walked", remedy=f"choose one of {', '.join(SHAPES)}")
     if nodes * count > MAX_NODES:
-        raise BadInput(f"{count} clusters of {nodes} machines are too many", why=f"there are {MAX_NODES} machines")
+        raise BadInput(f"{count} clusters of {nodes} nodes are too many", why=f"there are {MAX_NODES} nodes")
     async with contextlib.AsyncExitStack() as stack:
         base = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="stellwerk-walk-")))
         shape = topology if count == 1 else "switch"
@@ -58,7 +58,7 @@ async def _together(work: Iterable[Coroutine[Any, Any, None]]) -> None:
 async def _cable(cluster: VirtualCluster, topology: str, groups: Sequence[Sequence[str]]) -> None:
     """Take all machines off the switch and cable each group for itself."""
     if topology == "switch":
-        raise BadInput("machines behind one switch are one cluster", remedy="walk one at a time")
+        raise BadInput("nodes behind one switch are one cluster", remedy="walk one at a time")
     for group in groups:
         for name in group:
             await cluster.unplug(f"{name}:1")
