@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import secrets
-import ssl
 from collections.abc import Coroutine
 from pathlib import Path
 from time import monotonic
@@ -23,6 +22,7 @@ from stellwerk.serving.gateway.http.connection import ServerConnection
 from stellwerk.serving.gateway.http.message import HttpError, HttpLimits, Request
 from stellwerk.serving.gateway.http.parse import best_parser, parse_pure
 from stellwerk.serving.gateway.http.server import HttpServer
+from stellwerk.serving.gateway.http.tls import server_context
 from stellwerk.serving.gateway.judge import ask_judge
 from stellwerk.serving.gateway.keys import KeyRing, KeysError
 from stellwerk.serving.gateway.log import RequestLog
@@ -406,9 +406,7 @@ class Gateway:
         settings = self.settings
         tls = None
         if settings.tls_cert is not None:
-            tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            tls.minimum_version = ssl.TLSVersion.TLSv1_2
-            tls.load_cert_chain(settings.tls_cert, settings.tls_key)
+            tls = server_context(settings.tls_cert, settings.tls_key)
         port = await self.server.start(settings.host, settings.port, tls)
         self._watch_health()
         return port

@@ -12,6 +12,7 @@ from stellwerk.serving.gateway.http.connection import Handler, ServerConnection
 from stellwerk.serving.gateway.http.half_closed import HangUps
 from stellwerk.serving.gateway.http.message import HttpError, HttpLimits
 from stellwerk.serving.gateway.http.parse import HeadCache, HeadParser, best_parser
+from stellwerk.serving.gateway.http.tls import TlsConnection
 
 _TICK_S = 0.25
 
@@ -36,6 +37,7 @@ class HttpServer:
         self.draining = False
         self.refused_connections = 0
         self.hang_ups = HangUps()
+        self._handshakes: set[TlsConnection] = set()
         self._budget = body_budget_bytes
         self._claimed = 0
         self._tick_s = tick_s
@@ -48,16 +50,21 @@ class HttpServer:
         """Listen. Returns the port, which matters when 0 was asked for. Raises OSError."""
         loop = asyncio.get_running_loop()
         self._listening = await loop.create_server(
-            lambda: ServerConnection(self),
+            (lambda: ServerConnection(self)) if tls is None else (lambda: self._with_tls(tls)),
             host,
             port,
-            ssl=tls,
             backlog=backlog,
             reuse_address=True,
-            ssl_handshake_timeout=self.limits.head_timeout_s if tls is not None else None,
         )
         self._timer = loop.call_later(self._tick_s, self._tick)
         return int(self._listening.sockets[0].getsockname()[1])
+
+    def _with_tls(self, context: ssl.SSLContext) -> TlsConnection:
+        inside = ServerConnection(self)
+        return TlsConnection(context, inside, self._handshakes, self._full, self.limits.head_timeout_s)
+
+    def _full(self) -> bool:
+        return len(self.connections) + len(self._handshakes) >= self.limits.connections
 
     def _tick(self) -> None:
         now_s = monotonic()
@@ -104,7 +111,7 @@ class HttpServer:
 
     async def stop(self) -> None:
         """Cut what is left after `drain`, and end the clock."""
-        for connection in list(self.connections):
+        for connection in (*self.connections, *self._handshakes):
             connection.abort()
         if self._timer is not None:
             self._timer.cancel()
