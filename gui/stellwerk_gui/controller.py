@@ -130,13 +130,16 @@ class Controller(ClusterController):
         from stellwerk.setup.apply import Apply
         from stellwerk.setup.outcome import unfinished_plans
         from stellwerk.setup.resume import Resume
-        from stellwerk.setup.root import require_root
+        from stellwerk.setup.root import nodes_changed_by, require_root
 
         await session.hold(force=force)
         try:
             # Root first: a machine whose agent or guard died needs it to end what was left open.
-            await session.unlock_sudo(prompts)
-            for left in unfinished_plans(session.folder.journal):
+            unfinished = unfinished_plans(session.folder.journal)
+            touched = nodes_changed_by(plan, *unfinished)
+            if asked := [name for name in session.ready if name in touched]:
+                await session.unlock_sudo(prompts, asked)
+            for left in unfinished:
                 ended = await Resume(left, session.links, session.folder.journal, report).run()
                 if not ended.consistent:
                     return ended
@@ -359,10 +362,3 @@ class Controller(ClusterController):
                 if check.half in (None, half.label):
                     found[check.node, half.netdev.name] = "bad" if check.verdict is Verdict.FAIL else "warn"
         return found
-
-    def worst_finding(self) -> Severity | None:
-        """The severity for the rail's head."""
-        found = [s for s, _ in self.node_notes().values()]
-        if "bad" in found:
-            return Severity.BAD
-        return Severity.WARN if found else None

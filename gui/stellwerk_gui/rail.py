@@ -28,7 +28,7 @@ class PageEntry:
 
 
 class RailItem(EnterPresses, QAbstractButton):
-    """Icon over a short word; an accent bar marks the page in front, a dot says that something waits there."""
+    """Icon over a short word; an accent bar marks the page in front."""
 
     def __init__(self, entry: PageEntry, key_hint: str) -> None:
         super().__init__()
@@ -38,18 +38,12 @@ class RailItem(EnterPresses, QAbstractButton):
         self.setAccessibleName(entry.title)
         self.setToolTip(f"{entry.title}  {key_hint}" if key_hint else entry.title)
         self._tip = self.toolTip()
-        self.badge = ""
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
 
     def set_available(self, available: bool, why: str = "") -> None:
         self.setEnabled(available)
         self.setToolTip(self._tip if available else f"{self.entry.title}: {why}")
-
-    def set_badge(self, severity: str) -> None:
-        """ "" | warn | bad."""
-        self.badge = severity
-        self.update()
 
     def sizeHint(self) -> QSize:
         t = theme.current()
@@ -90,10 +84,6 @@ class RailItem(EnterPresses, QAbstractButton):
         painter.setPen(QColor(c.text if self.isChecked() else c.muted))
         text_box = QRectF(0, top + size + t.px(4), box.width(), word)
         write(painter, text_box, CENTRE, self.entry.title)
-        if self.badge:
-            painter.setPen(QColor(c.canvas))
-            painter.setBrush(QColor(c.warn if self.badge == "warn" else c.bad))
-            painter.drawEllipse(QRectF(box.width() - t.px(18), t.px(5), t.px(8), t.px(8)))
         painter.end()
 
 

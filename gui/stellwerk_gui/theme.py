@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import as_file, files
 
@@ -12,8 +12,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from stellwerk_gui.sheet import style_sheet
 
-RAIL_PX, TITLE_PX, STATUS_PX, MARGIN_PX, GAP_PX = 72, 56, 28, 16, 16
-CARD_RADIUS_PX, CONTROL_RADIUS_PX, TAG_RADIUS_PX = 12, 6, 4
+RAIL_PX, TITLE_PX, STATUS_PX, MARGIN_PX = 72, 56, 28, 16
 TEXT_PT, SECOND_PT, TITLE_PT, BIG_PT = 10.5, 9.0, 13.0, 22.0
 
 
@@ -289,15 +288,3 @@ def _luminance(colour: str) -> float:
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def all_colours(tokens: Tokens) -> dict[str, str]:
-    """Every single colour of a theme by name (for tests and for the style sheet)."""
-    found: dict[str, str] = {}
-    for field in fields(tokens):
-        value = getattr(tokens, field.name)
-        if isinstance(value, tuple):
-            found.update({f"{field.name}{i}": colour for i, colour in enumerate(value)})
-        else:
-            found[field.name] = value
-    return found

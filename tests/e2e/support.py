@@ -16,7 +16,7 @@ from stellwerk.remote import Deadlines, LinkState, PasswordQuestion, Target, Use
 from stellwerk.remote.trust import HostKeyQuestion
 from stellwerk.setup.session import ClusterSession
 from stellwerk.setup.store import ClusterFolder, ClusterStore
-from stellwerk.virtual import VirtualCluster, VirtualNode
+from stellwerk.virtual import VirtualCluster
 
 QUICK = Deadlines(connect_s=3.0, reconnect_first_s=0.1, reconnect_max_s=0.5)
 
@@ -131,11 +131,3 @@ async def stellwerk(base: Path, *words: str, timeout_s: float = 90.0, input: byt
             await process.wait()
     assert process.returncode is not None
     return Ran(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
-
-
-def secret_file(folder: Path, node: VirtualNode) -> Path:
-    """A file that holds a node's password for its owner alone."""
-    path = folder / f"password-{node.name}"
-    path.touch(mode=0o600)
-    path.write_text(node.password)
-    return path

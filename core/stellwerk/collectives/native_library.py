@@ -17,7 +17,6 @@ from stellwerk.collectives.native import compile as native_build
 from stellwerk.collectives.schedule import Operand, Schedule
 
 ABI = 2
-RANKS_MAX = 32
 NO_PORT = 255
 
 OK = 0

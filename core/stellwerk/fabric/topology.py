@@ -92,11 +92,10 @@ def _through_port_0(start: str, cables: Sequence[Cable]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """The shape to aim at, why, and what else would work with these cables."""
+    """The shape to aim at, and why."""
 
     kind: TopologyKind
     why: str
-    alternatives: tuple[TopologyKind, ...] = ()
 
 
 def recommend(topology: Topology) -> Recommendation:
@@ -108,24 +107,22 @@ def recommend(topology: Topology) -> Recommendation:
     if topology.kind is TopologyKind.SWITCH:
         return Recommendation(TopologyKind.SWITCH, "all nodes are on one switch")
     if topology.kind is TopologyKind.PAIR:
-        return Recommendation(TopologyKind.PAIR, "two nodes hear each other", (TopologyKind.SWITCH,))
+        return Recommendation(TopologyKind.PAIR, "two nodes hear each other")
     if topology.kind is TopologyKind.RING:
         return Recommendation(TopologyKind.RING, say("the cables make a ring of {count}", count=count))
     if topology.kind is TopologyKind.CHAIN:
         why = "the cables make a chain; one more cable closes it to a ring, and no node is a dead end then"
-        return Recommendation(TopologyKind.RING, why, (TopologyKind.CHAIN,))
+        return Recommendation(TopologyKind.RING, why)
     if len(on_switch) * 2 >= count:
         return Recommendation(TopologyKind.SWITCH, "most nodes are on a switch already")
     if count == 2:
-        return Recommendation(TopologyKind.PAIR, "two nodes need one cable", (TopologyKind.SWITCH,))
+        return Recommendation(TopologyKind.PAIR, "two nodes need one cable")
     if topology.cabling.cables or count == 3:
         return Recommendation(
             TopologyKind.RING,
             say("{count} nodes with two ports each make a ring", count=count),
-            (TopologyKind.SWITCH,),
         )
     return Recommendation(
         TopologyKind.SWITCH,
         say("{count} nodes on a switch reach each other in one step, and no cable is heard yet", count=count),
-        (TopologyKind.RING,),
     )

@@ -26,18 +26,17 @@ from stellwerk.setup.outcome import (
     ApplyEvent,
     ApplyOutcome,
     Channel,
-    NodeOutcome,
     OnEvent,
     bare,
     build_outcome,
     quiet,
 )
+from stellwerk.setup.plan_run import PlanRun
 from stellwerk.setup.resume import Resume
-from stellwerk.setup.settle import settle_node
 from stellwerk.wire import from_wire, to_wire
 
 
-class Apply:
+class Apply(PlanRun):
     """One run of one plan. To cancel it before the decision means *roll back*; after it, nothing."""
 
     def __init__(
@@ -52,15 +51,10 @@ class Apply:
         settle_s: float = SETTLE_S,
         contact_s: float = CONTACT_S,
     ) -> None:
-        self.plan = plan
-        self.journal = journal
-        self._channels = channels
-        self._on_event = on_event
+        super().__init__(plan, channels, journal, on_event, contact_s=min(contact_s, lease_s * 2 / 3))
         self._lease_s = lease_s
         self._hard_limit_s = hard_limit_s
         self._settle_s = settle_s
-        self._contact_s = min(contact_s, lease_s * 2 / 3)
-        self._touched = tuple(node for node in plan.nodes if node.changes)
         self._holding: set[str] = set()
         self._first: asyncio.Task[str] | None = None
         self._stopped = False
@@ -80,7 +74,7 @@ class Apply:
                 remedy="Connect all nodes of the plan first",
             )
         if not self._touched:
-            return self._outcome(applied=True, known={}, why=say("every node is already as planned"))
+            return build_outcome(self.plan, True, {}, say("every node is already as planned"))
         self.journal.write("begin", self.plan.plan_id, plan=to_wire(self.plan))
         cancelled = False
         self._first = asyncio.create_task(self._first_phase(), name=f"apply {self.plan.plan_id}")
@@ -92,7 +86,7 @@ class Apply:
             cancelled, problem = not self._stopped, say("cancelled")
             await _ended(self._first)
         verdict = "revert" if problem else "confirm"
-        self.journal.write("decision", self.plan.plan_id, verdict=verdict, why=problem)
+        self._decide(verdict, problem)
         # From here on a cancellation must not tear the nodes apart.
         outcome = await _finish(self._second_phase(verdict, problem))
         if cancelled:
@@ -115,12 +109,7 @@ class Apply:
 
     async def _start(self, node: NodePlan) -> str:
         channel = self._channels[node.node]
-        params = {
-            "plan": to_wire(node),
-            "plan_id": self.plan.plan_id,
-            "lease_s": self._lease_s,
-            "hard_limit_s": self._hard_limit_s,
-        }
+        params = self._start_params(node, self._lease_s, self._hard_limit_s)
 
         def progress(data: Any) -> None:
             self._show(node.node, from_wire(GuardStatus, data))
@@ -239,24 +228,12 @@ class Apply:
             )
         )
         outcomes = await asyncio.gather(*(self._settle(node.node, verdict, why) for node in self._touched))
-        known = {outcome.node: outcome for outcome in outcomes}
-        for outcome in outcomes:
-            self.journal.write("outcome", self.plan.plan_id, outcome.node, on=outcome.configuration, why=outcome.why)
-        result = self._outcome(applied=verdict == "confirm", known=known, why=why)
+        result = self._write_outcomes(verdict, {outcome.node: outcome for outcome in outcomes}, why)
         if verdict == "confirm" and not result.consistent and result.settled:
             # A node went back between our look and its confirm: the same way out as after a crash.
             repaired = await Resume(self.plan, self._channels, self.journal, self._on_event).run()
             return repaired
-        if result.consistent:
-            self.journal.write("end", self.plan.plan_id, applied=result.applied)
-        self._on_event(ApplyEvent(None, "done", why))
-        return result
-
-    async def _settle(self, name: str, verdict: str, why: str) -> NodeOutcome:
-        return await settle_node(self._channels[name], self.plan.plan_id, verdict, why, self._contact_s, self._on_event)
-
-    def _outcome(self, applied: bool, known: Mapping[str, NodeOutcome], why: str) -> ApplyOutcome:
-        return build_outcome(self.plan, applied, known, why)
+        return self._end(result, why)
 
     def _show(self, node: str, status: GuardStatus) -> None:
         text = status.step or status.why

@@ -3,49 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 
 from stellwerk.model.errors import StellwerkError
 from stellwerk.model.guard import GuardStatus
-from stellwerk.model.plan import NodePlan, Plan
+from stellwerk.model.plan import NodePlan
 from stellwerk.model.text import joined, say, whole
-from stellwerk.setup.journal import Journal
-from stellwerk.setup.outcome import (
-    CONTACT_S,
-    HARD_LIMIT_S,
-    LEASE_S,
-    START_DEADLINE_S,
-    ApplyEvent,
-    ApplyOutcome,
-    Channel,
-    NodeOutcome,
-    OnEvent,
-    bare,
-    build_outcome,
-    quiet,
-)
-from stellwerk.setup.settle import settle_node
-from stellwerk.wire import to_wire
+from stellwerk.setup.outcome import HARD_LIMIT_S, LEASE_S, START_DEADLINE_S, ApplyOutcome, NodeOutcome, bare
+from stellwerk.setup.plan_run import PlanRun
 
 
-class Resume:
+class Resume(PlanRun):
     """End what a crash left open, the same way on every node. Safe to call any number of times."""
-
-    def __init__(
-        self,
-        plan: Plan,
-        channels: Mapping[str, Channel],
-        journal: Journal,
-        on_event: OnEvent = quiet,
-        *,
-        contact_s: float = CONTACT_S,
-    ) -> None:
-        self.plan = plan
-        self.journal = journal
-        self._channels = channels
-        self._on_event = on_event
-        self._contact_s = contact_s
-        self._touched = tuple(node for node in plan.nodes if node.changes)
 
     async def run(self) -> ApplyOutcome:
         """Carry out the written decision; without one the answer is *go back*."""
@@ -54,7 +22,7 @@ class Resume:
         if decisions:
             verdict, why = decisions[-1].data.get("verdict", verdict), decisions[-1].data.get("why", "")
         else:
-            self.journal.write("decision", self.plan.plan_id, verdict=verdict, why=why)
+            self._decide(verdict, why)
         outcomes = await self._settle_all(verdict, why)
         if verdict == "confirm" and any(o.configuration == "old" for o in outcomes.values()):
             outcomes = await self._bring_forward(outcomes)
@@ -62,22 +30,15 @@ class Resume:
             old = [o for o in outcomes.values() if o.configuration == "old"]
             reasons = joined([say("{node}: {why}", node=o.node, why=whole(o.why)) for o in old], "; ")
             verdict, why = "revert", say("not every node could take the new network ({reasons})", reasons=reasons)
-            self.journal.write("decision", self.plan.plan_id, verdict=verdict, why=why)
+            self._decide(verdict, why)
             outcomes = await self._settle_all(verdict, why)
-        for outcome in outcomes.values():
-            self.journal.write("outcome", self.plan.plan_id, outcome.node, on=outcome.configuration, why=outcome.why)
-        result = build_outcome(self.plan, verdict == "confirm", outcomes, why)
-        if result.consistent:
-            self.journal.write("end", self.plan.plan_id, applied=result.applied)
-        self._on_event(ApplyEvent(None, "done", why))
-        return result
+        return self._end(self._write_outcomes(verdict, outcomes, why), why)
 
     async def _settle_all(self, verdict: str, why: str) -> dict[str, NodeOutcome]:
         async def one(node: NodePlan) -> NodeOutcome:
-            channel = self._channels.get(node.node)
-            if channel is None:
+            if node.node not in self._channels:
                 return NodeOutcome(node.node, "unknown", "not connected")
-            return await settle_node(channel, self.plan.plan_id, verdict, why, self._contact_s, self._on_event)
+            return await self._settle(node.node, verdict, why)
 
         outcomes = await asyncio.gather(*(one(node) for node in self._touched))
         return {outcome.node: outcome for outcome in outcomes}
@@ -88,18 +49,11 @@ class Resume:
             if outcomes[node.node].configuration != "old":
                 continue
             channel = self._channels[node.node]
-            params = {
-                "plan": to_wire(node),
-                "plan_id": self.plan.plan_id,
-                "lease_s": LEASE_S,
-                "hard_limit_s": HARD_LIMIT_S,
-            }
+            params = self._start_params(node, LEASE_S, HARD_LIMIT_S)
             try:
                 await channel.call("net.guard.start", params, GuardStatus, deadline_s=START_DEADLINE_S)
             except StellwerkError as error:
                 outcomes[node.node] = NodeOutcome(node.node, "old", bare(error))
                 continue
-            outcomes[node.node] = await settle_node(
-                channel, self.plan.plan_id, "confirm", "", self._contact_s, self._on_event
-            )
+            outcomes[node.node] = await self._settle(node.node, "confirm", "")
         return outcomes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import io
-import json
 import os
 import re
 import secrets
@@ -376,10 +375,3 @@ def _render_node(node: NodeEntry) -> dict[str, Any]:
         if getattr(node, key):
             entry[key] = getattr(node, key)
     return entry
-
-
-def export_json(cluster: Cluster) -> str:
-    """The cluster as JSON for scripts; no secret is in it."""
-    return json.dumps(
-        {"id": cluster.cluster_id, "name": cluster.name, "nodes": [_render_node(n) for n in cluster.nodes]}, indent=2
-    )

@@ -27,7 +27,6 @@ class WizardState:
     plan_ready: bool = False
     plan_empty: bool = False
     applied: bool = False
-    proven: bool = False
 
     def at(self, page: str) -> WizardState:
         return replace(self, page=page)

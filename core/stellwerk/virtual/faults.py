@@ -13,6 +13,7 @@ Without `node` a fault meets every node.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 import socket
 import struct
@@ -236,7 +237,7 @@ class Faults:
             if "after_s" in trigger:
                 self._start(self._wait(fault, float(trigger["after_s"])))
             if "on_step" in trigger:
-                self._start(self._watch_journal(fault, str(trigger["on_step"]), self._journals(machine)))
+                self._start(self._watch_journal(fault, str(trigger["on_step"]), _lengths(machine)))
         return self.listed()
 
     async def clear(self, kind: str, node: str | None) -> list[dict[str, Any]]:
@@ -320,16 +321,11 @@ class Faults:
         if fault.state == "waiting":
             await self._fire(fault)
 
-    @staticmethod
-    def _journals(machine: Machine) -> dict[Path, int]:
-        """The journals of guarded changes on a node, and how long they are."""
-        return {path: path.stat().st_size for path in machine.tree.path(GUARD_DIR).glob("*/journal*")}
-
     async def _watch_journal(self, fault: Fault, text: str, read: dict[Path, int]) -> None:
         """Journals are only ever appended to: what has been `read` need not be read again."""
         machine = self.cluster.machine(fault.node)
         while fault.state == "waiting":
-            for path in self._journals(machine):
+            for path in _journals(machine):
                 start = read.get(path, 0)
                 try:
                     with path.open("rb") as stream:
@@ -347,19 +343,21 @@ class Faults:
         return list(self.cluster.machines.values()) if node is None else [self.cluster.machine(node)]
 
 
-def _journals(guard: Path) -> list[Path]:
-    """The journals of all changes; none at the moment at which netguard clears an old one away."""
+def _journals(machine: Machine) -> list[Path]:
+    """The journals of guarded changes on a node; none at the moment at which netguard clears an old one away."""
     try:
-        return list(guard.glob("*/journal*"))
+        return list(machine.tree.path(GUARD_DIR).glob("*/journal*"))
     except FileNotFoundError:
         return []
 
 
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
+def _lengths(machine: Machine) -> dict[Path, int]:
+    """How long the journals are; one that goes between being listed and being looked at has none."""
+    found: dict[Path, int] = {}
+    for path in _journals(machine):
+        with contextlib.suppress(FileNotFoundError):
+            found[path] = path.stat().st_size
+    return found
 
 
 def _kind(name: str) -> Kind:
@@ -369,8 +367,3 @@ def _kind(name: str) -> Kind:
             say("there is no fault {name}", name=repr(name)), remedy=say("faults are {kinds}", kinds=", ".join(KINDS))
         )
     return kind
-
-
-def parameter_names() -> tuple[str, ...]:
-    """Every parameter that some fault or trigger knows."""
-    return tuple(dict.fromkeys([*TRIGGERS, *(p for kind in KINDS.values() for p in kind.parameters)]))

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 HALF_GBPS = {("A", 1024): 92.6, ("B", 1024): 97.3, ("A", 4096): 97.9, ("B", 4096): 98.1}
 PCI_DOMAIN_GBPS = 111.7
 WIRE_EFFICIENCY = 0.985
-PACKET_OVERHEAD_BYTES = 58
 
 Resource = Hashable
 

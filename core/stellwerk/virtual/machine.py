@@ -222,11 +222,6 @@ class Machine:
             raise StellwerkError("the simulated machine has no power", node=self.name)
         return await self.init.spawn(argv, env, cwd or self.home, fds, root=root, tty=tty)
 
-    async def run_as_root(self, argv: Sequence[str], log: Path) -> int:
-        """Run a unit's program to its end. Its output goes to `log`."""
-        process = await self.start_as_root(argv, log)
-        return await process.wait()
-
     async def start_as_root(self, argv: Sequence[str], log: Path, env: Mapping[str, str] | None = None) -> NodeProcess:
         """Start a unit's program as a child of the node's first process."""
         log.parent.mkdir(parents=True, exist_ok=True)

@@ -26,7 +26,7 @@ class NodeChip(Button):
 
     def __init__(self, name: str, colour: str, off: bool = False, stale: bool = False) -> None:
         super().__init__(name, "chip", name=name)
-        self._name, self._colour, self._off = name, colour, off
+        self._name, self._colour = name, colour
         self.toggled_name: Callable[[str], object] = lambda n: None
         self.added: Callable[[str], object] = lambda n: None
         self.isolated: Callable[[str], object] = lambda n: None

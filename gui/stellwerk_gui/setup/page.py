@@ -125,7 +125,6 @@ class SetupPage(Page):
             plan_ready=plan is not None,
             plan_empty=plan is not None and plan.empty,
             applied=outcome is not None and outcome.applied,
-            proven=c.proof is not None and not c.proving,
         )
 
     def open_step(self, key: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt
@@ -263,8 +263,3 @@ class CellPainter(QStyledItemDelegate):
             p.setFont(theme.font(8.0 * t.scale))
             p.setPen(QColor(c.muted))
             write(p, room.adjusted(0, px(9), 0, px(9)), LEFT, cell.old, may_shorten=True)
-
-
-def all_cells(rows: Sequence[Row]) -> list[Cell]:
-    """Every cell, row by row (for tests that read the matrix)."""
-    return [cell for row in rows for cell in row.cells]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -152,9 +151,3 @@ class TrialAnswers:
             return str(node.password)
         answer: str | None = await self._person.sudo_password(question)
         return answer
-
-
-async def suppress_errors(work: Awaitable[Any]) -> None:
-    """For the way out: an error of a process that is ending anyway is of no use to anybody."""
-    with contextlib.suppress(StellwerkError, OSError):
-        await work

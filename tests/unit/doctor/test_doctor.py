@@ -19,7 +19,6 @@ from stellwerk.model.facts import Memory, Neighbour, NetDevice, NetplanFile, Nod
 from stellwerk.model.finding import Check, Finding, Severity, Verdict, Verification
 
 PROVEN = Verification("r", "c", "pair", "2026-11-30T10:00:00Z", 1.0, (Check("bandwidth", "x", "y", Verdict.PASS),))
-AGENTS = {"spark-1": "aa", "spark-2": "aa", "spark-3": "aa"}
 
 
 def healthy(wiring: Sequence[Segment]) -> tuple[Member, ...]:

@@ -21,7 +21,6 @@ from stellwerk.model.plan import FileChange
 PATH = "/etc/netplan/40-cx7.yaml"
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "netplan"
 HALF = NetDevice("enp1s0f0np0", mac="3c:6d:66:00:01:00", driver="mlx5_core")
-TWIN = NetDevice("enP2p1s0f0np0", mac="3c:6d:66:00:01:02", driver="mlx5_core")
 
 
 def without(text: str, *keys: str) -> str | None:

@@ -22,15 +22,6 @@ from stellwerk.setup.resume import Resume
 from stellwerk.setup.undo import applied_plans, undo_plan
 from stellwerk.wire import to_wire
 
-METHODS = (
-    "net.guard.start",
-    "net.guard.status",
-    "net.guard.confirm",
-    "net.guard.revert",
-    "net.guard.renew",
-    "verify.ping",
-)
-
 
 class SimulatedGuard:
     """A node with a netguard: its state is on the node, its connection may fail at any numbered call."""

@@ -24,7 +24,6 @@ class WalkFault:
     text: str
     kind: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    lasting: bool = False  # mended only when the desktop has ended its run
 
 
 FAULTS: tuple[WalkFault, ...] = (
@@ -34,8 +33,8 @@ FAULTS: tuple[WalkFault, ...] = (
     WalkFault("agent", "the agent is killed", "agent-killed"),
     WalkFault("guard", "netguard is killed", "guard-killed"),
     WalkFault("reboot", "the node reboots", "reboot", {"down_s": 0.3}),
-    WalkFault("power", "the node loses its power and gets it back later", "power-off", lasting=True),
-    WalkFault("disk", "the node's disk is full, and has room later", "disk-full", lasting=True),
+    WalkFault("power", "the node loses its power and gets it back later", "power-off"),
+    WalkFault("disk", "the node's disk is full, and has room later", "disk-full"),
 )
 
 BEFORE = Moment("start", "before the node has heard of the plan")
