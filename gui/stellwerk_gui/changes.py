@@ -71,12 +71,14 @@ class Changes(QObject):
         prompts = self.controller.prompts
 
         async def work(session: Any) -> Any:
-            from stellwerk.setup.root import require_root
+            from stellwerk.setup.root import nodes_changed_by, require_root
             from stellwerk.setup.undo import undo_plan
 
             await session.hold(force=force)
             try:
-                await session.unlock_sudo(prompts)
+                touched = nodes_changed_by(plan)
+                if asked := [name for name in session.ready if name in touched]:
+                    await session.unlock_sudo(prompts, asked)
                 await require_root(plan, session.links)
                 return await undo_plan(plan.plan_id, session.links, session.folder.journal)
             finally:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,9 +14,9 @@ from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QPushButton
 import stellwerk.setup.mesh
 from fixtures.window import wait_until
 from stellwerk.model.errors import Busy, StellwerkError
-from stellwerk.model.plan import Plan
+from stellwerk.model.plan import FileChange, NodePlan, Plan
 from stellwerk.setup.mesh import MeshReport, Tried
-from stellwerk.setup.store import Cluster
+from stellwerk.setup.store import Cluster, ClusterFolder
 from stellwerk_gui.app import Application
 from stellwerk_gui.mesh import MeshDialog
 
@@ -34,6 +34,8 @@ class HeldSession:
     cluster: Cluster
     forced: list[bool] = field(default_factory=list)
     let_go_of: int = 0
+    asked: tuple[str, ...] = ()
+    folder: ClusterFolder | None = None
     telemetry: Any = None
     ready: tuple[str, ...] = ()
     links: dict[str, object] = field(default_factory=dict)
@@ -43,6 +45,12 @@ class HeldSession:
         if not force:
             raise HELD
 
+    async def unlock_sudo(self, prompts: object, names: Sequence[str]) -> None:
+        self.asked = tuple(names)
+
+    async def forget_sudo(self) -> None:
+        pass
+
     async def let_go(self) -> None:
         self.let_go_of += 1
 
@@ -50,7 +58,7 @@ class HeldSession:
 @pytest.fixture
 def held(window: Application, monkeypatch: pytest.MonkeyPatch) -> Iterator[HeldSession]:
     folder, cluster = window.store.create("laboratory")
-    session = HeldSession(cluster)
+    session = HeldSession(cluster, folder=folder)
     window.controller.folder, window.controller.session = folder, session  # type: ignore[assignment]
 
     async def mesh_on(_: object) -> MeshReport:
@@ -108,6 +116,19 @@ class TestTakeOver:
         box = question()
         assert box is not None
         QTest.keyClick(box, Qt.Key.Key_Escape)
+
+
+def test_only_nodes_that_change_are_asked_for_a_password(window: Application, held: HeldSession) -> None:
+    file = FileChange("/etc/netplan/60-stellwerk.yaml", None, "network: {}")
+    nodes = tuple(NodePlan(name, "", (), changes) for name, changes in (("spark-1", ()), ("spark-2", (file,))))
+    window.controller.plan = Plan("p2", "2026-11-30T09:00:00", "laboratory", "pair", nodes)
+    held.ready = ("spark-1", "spark-2")
+    window.controller.apply_plan(force=True)
+    wait_until(lambda: not window.controller.applying, 10)
+    assert held.asked == ("spark-2",)
+    window.changes.undo(window.controller.plan, force=True)
+    wait_until(lambda: not window.changes.running, 10)
+    assert held.asked == ("spark-2",)
 
 
 def test_another_error_is_no_question(window: Application, held: HeldSession, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,10 +11,12 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from fixtures.person import click, press, sees
+from fixtures.person import choose, click, press, sees
 from fixtures.window import opened, wait_until
 from fixtures.wires import hear, sparks, switch
+from gui.test_layout import open_eight
 from stellwerk.model.errors import StellwerkError
+from stellwerk.model.fabric import TopologyKind
 from stellwerk.model.finding import Check, Verdict, Verification
 from stellwerk.model.sample import NetCounters, Sample
 from stellwerk.model.text import joined, say
@@ -122,6 +124,24 @@ def test_a_name_keeps_its_letters_at_the_start_of_a_sentence() -> None:
     assert sentence(say("{member}: it has no iptables", member="spark-1")) == "spark-1: it has no iptables."
     assert sentence(joined(("the address is wrong", say("{n} is not", n="x")), "; "))[0] == "T"
     assert sentence("the file is right") == "The file is right."
+
+
+def test_a_topology_that_a_person_picks_is_taken_and_judged(window: Application) -> None:
+    open_eight(window)
+    window.shell.open_page("setup")
+    window.setup_page.open_step("look")
+    wanted = window.setup_page.views["look"].wanted  # type: ignore[attr-defined]
+    offered = [wanted.itemText(i) for i in range(wanted.count()) if wanted.model().item(i).isEnabled()]
+    assert offered == ["As recommended", "Ring", "Chain", "Switch"], "eight are neither a pair nor alone"
+    choose(wanted, "Chain")
+    assert window.controller.wanted is TopologyKind.CHAIN
+    assert window.controller.look is not None and window.controller.look.wanted is TopologyKind.CHAIN
+    sees(window.setup_page, "Chain")
+
+
+def test_a_theme_that_was_chosen_by_its_name_is_the_one_that_settings_show(window: Application) -> None:
+    window.settings.change(theme="light")
+    assert window.settings_page.theme_choice.value == "light"
 
 
 def test_what_strayed_from_the_plan_is_known_after_one_look() -> None:

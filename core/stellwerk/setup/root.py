@@ -15,12 +15,17 @@ ASK_DEADLINE_S = 70.0
 _AT_HAND = ("root", "nopasswd")
 
 
+def nodes_changed_by(*plans: Plan) -> frozenset[str]:
+    """The nodes on which these plans need root; the others are not asked for a password."""
+    return frozenset(node.node for plan in plans for node in plan.nodes if node.changes)
+
+
 async def require_root(plan: Plan, channels: Mapping[str, Channel]) -> None:
     """Refuse a plan that could not be carried out. Raises `SudoFailed` that names the machines.
 
     A machine of the plan without a connection is left to the apply itself, which names it.
     """
-    await require_root_on((node.node for node in plan.nodes if node.changes), channels)
+    await require_root_on(nodes_changed_by(plan), channels)
 
 
 async def require_root_on(names: Iterable[str], channels: Mapping[str, Channel]) -> None:
@@ -41,9 +46,7 @@ async def require_root_on(names: Iterable[str], channels: Mapping[str, Channel])
         ),
         node=next(iter(lacking)) if len(lacking) == 1 else None,
         why=joined(reasons, "; "),
-        remedy="Give the sudo password (--password-file where nobody can type it) and try again"
-        if locked
-        else "Log in as a user who may use sudo on these nodes",
+        remedy="Give the sudo password and try again" if locked else "Log in as a user who may use sudo on these nodes",
     )
 
 

@@ -36,6 +36,7 @@ class SettingsPage(Page):
         self._data(data)
         self._keys()
         self._column.addStretch(1)
+        settings.changed.connect(lambda value: self.theme_choice.choose(value.theme))  # it may come from elsewhere
 
     def _card(self, title: str) -> QWidget:
         card = frame("card")

@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, Qt, QTimer
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QProgressBar, QScrollArea, QTableWidget, QTableWidgetItem, QWidget
+from PySide6.QtGui import QResizeEvent, QStandardItemModel
+from PySide6.QtWidgets import QFrame, QListView, QProgressBar, QScrollArea, QTableWidget, QTableWidgetItem, QWidget
 
 from stellwerk.model.fabric import CableFinding, PortRef, TopologyKind
 from stellwerk.model.finding import Severity
@@ -48,7 +48,16 @@ NOTE_KINDS: Mapping[Severity, str] = MappingProxyType(
     {Severity.BAD: "bad", Severity.WARN: "warn", Severity.INFO: "info"}
 )
 SYSTEM_COLUMN = 2
-CHOICES = (TopologyKind.PAIR, TopologyKind.RING, TopologyKind.CHAIN, TopologyKind.SWITCH, TopologyKind.SINGLE)
+MOST = 8
+CHOICES: Mapping[TopologyKind, range] = MappingProxyType(  # and how many nodes can have that shape
+    {
+        TopologyKind.PAIR: range(2, 3),
+        TopologyKind.RING: range(3, MOST + 1),
+        TopologyKind.CHAIN: range(3, MOST + 1),
+        TopologyKind.SWITCH: range(2, MOST + 1),
+        TopologyKind.SINGLE: range(1, 2),
+    }
+)
 
 
 class LookStep(StepPage):
@@ -71,7 +80,7 @@ class LookStep(StepPage):
         }
         for kind in CHOICES:
             self.wanted.addItem(names[kind], kind)
-        self.wanted.currentIndexChanged.connect(lambda: controller.want(self.wanted.currentData()))
+        self.wanted.currentIndexChanged.connect(lambda: controller.want(self._chosen()))
         row.addWidget(self.wanted)
         row.addStretch(1)
         self.listening_icon = Icon("refresh", "muted", 14)
@@ -102,6 +111,21 @@ class LookStep(StepPage):
         self._clock.setInterval(1000)
         self._clock.timeout.connect(self._show_age)
 
+    def _chosen(self) -> TopologyKind | None:
+        kind = self.wanted.currentData()  # Qt hands a word back as plain text
+        return TopologyKind(kind) if kind is not None else None
+
+    def _offer(self) -> None:
+        """Only the shapes that so many nodes can have; what was chosen before stays to be seen."""
+        count = len(self.controller.nodes)
+        model, view = self.wanted.model(), self.wanted.view()
+        assert isinstance(model, QStandardItemModel)
+        assert isinstance(view, QListView)
+        for at, (kind, fitting) in enumerate(CHOICES.items(), 1):
+            fits = count in fitting or kind is self.controller.wanted
+            model.item(at).setEnabled(fits)
+            view.setRowHidden(at, not fits)
+
     def _take_wanted(self) -> None:
         """Another cluster was opened: what was chosen for it."""
         self.wanted.blockSignals(True)
@@ -111,6 +135,7 @@ class LookStep(StepPage):
     def entered(self) -> None:
         self.controller.start_looking()
         self._clock.start()
+        self._offer()
         self._refresh()
 
     def left(self) -> None:

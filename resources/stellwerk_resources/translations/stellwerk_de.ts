@@ -2655,12 +2655,12 @@
    <translation>Einen Wert angeben oder die Zeile entfernen</translation>
   </message>
   <message>
-   <source>Give the sudo password (--password-file where nobody can type it) and try again</source>
-   <translation>Das Sudo-Passwort angeben (--password-file, wo niemand tippen kann) und nochmals versuchen</translation>
-  </message>
-  <message>
    <source>Give the sudo password and look again</source>
    <translation>Das Sudo-Passwort angeben und nochmals ansehen</translation>
+  </message>
+  <message>
+   <source>Give the sudo password and try again</source>
+   <translation>Das sudo-Passwort angeben und erneut versuchen</translation>
   </message>
   <message>
    <source>Give the sudo password, or switch the interface on, and look again.</source>
