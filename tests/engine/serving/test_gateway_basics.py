@@ -214,3 +214,34 @@ async def test_the_gateways_own_pages(yard: Yard) -> None:
     assert (explained["pool"], explained["path"]) == ("small", "only>small")
     refused = (await yard.ask("/stellwerk/explain", {"model": "nope"})).json()
     assert (refused["pool"], refused["error"]) == (None, "unknown_model")
+
+
+async def test_every_answer_carries_pool_and_path(yard: Yard) -> None:
+    _, port = await yard.engine()
+    extra = "  away: {model: big, replicas: [{url: 'http://127.0.0.1:1/v1'}], health: {path: none}, context_window: 9}"
+    text = policy(port, extra=extra).replace("{auto: only}", "{auto: only, far: there}")
+    await yard.gateway(text.replace("steps:\n", "steps:\n  there: {try: [away]}\n"))
+    long = {"model": "far", "messages": [{"role": "user", "content": "x " * 100}]}
+    seen = {
+        "200": await yard.get("/v1/models"),
+        "health": await yard.get("/health"),
+        "404 path": await yard.get("/nowhere"),
+        "405": await yard.get("/v1/chat/completions"),
+        "options": await yard.ask("/v1/models", b"", method="OPTIONS"),
+        "400 body": await yard.ask(body=b"{"),
+        "404 model": await yard.ask(body={"model": "none"}),
+        "421": await yard.get("/v1/models", host="elsewhere"),
+        "413": await yard.ask(content_length="999999999999"),
+        "403": await yard.ask(x_stellwerk_pool="small"),
+        "400 head": await yard.ask(content_length="x"),
+    }
+    for what, answer in seen.items():
+        assert (answer.headers["x-stellwerk-pool"], answer.headers["x-stellwerk-path"]) == ("-", "-"), what
+    short = await yard.ask(body={**long, "messages": [{"role": "user", "content": "x"}]})
+    assert (short.status, short.headers["x-stellwerk-pool"], short.headers["x-stellwerk-path"]) == (
+        502, "away", "there>away",
+    )  # fmt: skip
+    refused = await yard.ask(body=long)
+    assert (refused.status, refused.headers["x-stellwerk-pool"], refused.headers["x-stellwerk-path"]) == (
+        400, "-", "there>-",
+    )  # fmt: skip

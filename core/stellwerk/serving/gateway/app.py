@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import secrets
+import ssl
 from collections.abc import Coroutine
 from pathlib import Path
 from time import monotonic
@@ -14,7 +15,7 @@ from stellwerk.serving.gateway import deployment as deploying
 from stellwerk.serving.gateway.address import Resolver, direct
 from stellwerk.serving.gateway.admission import Admission, Verdict, unauthorised
 from stellwerk.serving.gateway.counters import Counters
-from stellwerk.serving.gateway.deployment import DeployError, Route
+from stellwerk.serving.gateway.deployment import NOWHERE_LINES, DeployError, Route
 from stellwerk.serving.gateway.dialect import DIALECTS, OPENAI, error_body
 from stellwerk.serving.gateway.exchange import Exchange
 from stellwerk.serving.gateway.health import HealthMonitor
@@ -29,6 +30,7 @@ from stellwerk.serving.gateway.log import RequestLog
 from stellwerk.serving.gateway.pages import Pages
 from stellwerk.serving.gateway.reload import PolicyFile
 from stellwerk.serving.gateway.replica import Replica
+from stellwerk.serving.gateway.secret_file import why_open
 from stellwerk.serving.gateway.settings import GatewaySettings
 from stellwerk.serving.gateway.upstream import IDLE_S, close_idle
 from stellwerk.serving.policy.compiled import CompiledPolicy
@@ -38,6 +40,13 @@ from stellwerk.serving.policy.load import load_policy
 _KEPT_VERSIONS = 10
 _WATCH_EVERY_S = 1.0
 _OWN_DESCRIPTORS = 64  # listening, logs, health checks, the event loop
+
+
+def _context(cert: str, key: str | None) -> ssl.SSLContext:
+    problem = why_open(Path(key or cert))
+    if problem is not None:
+        raise DeployError(f"The private key {problem}")
+    return server_context(cert, key)
 
 
 class Gateway:
@@ -148,7 +157,7 @@ class Gateway:
         """Write a refusal (see http.connection.Handler)."""
         self.counters.refused[error.code] += 1
         dialect = DIALECTS.get(request.head.path, OPENAI) if request is not None else OPENAI
-        lines = self.answer_lines(request) if request is not None else b""
+        lines = self.page_lines(request) if request is not None else NOWHERE_LINES
         if error.status == 401:
             lines += b"www-authenticate: Bearer\r\n"
         if error.status == 503:
@@ -175,12 +184,16 @@ class Gateway:
         if request is None:
             return
         self.log_other(request, status, error, len(body))
-        connection.respond(status, body, content_type, self.answer_lines(request))
+        connection.respond(status, body, content_type, self.page_lines(request))
 
     def answer_lines(self, request: Request) -> bytes:
         """Header lines of the gateway's own for this client: CORS, where its page is allowed."""
         judged = request.head.judged
         return judged[2].cors if judged is not None and isinstance(judged[2], Verdict) else b""
+
+    def page_lines(self, request: Request) -> bytes:
+        """The same for an answer that comes from no pool."""
+        return NOWHERE_LINES + self.answer_lines(request)
 
     def why_not_admin(self, connection: ServerConnection, request: Request) -> str | None:
         """May this caller change the policy? None, or why not."""
@@ -402,11 +415,11 @@ class Gateway:
         self._health.watch(replica for pool in self.deployment.pools.values() for replica in pool.replicas)
 
     async def start(self) -> int:
-        """Listen and begin to check replicas; returns the port. Raises OSError (address in use, TLS files)."""
+        """Listen and begin to check replicas; returns the port. Raises OSError, DeployError, ssl.SSLError."""
         settings = self.settings
         tls = None
         if settings.tls_cert is not None:
-            tls = server_context(settings.tls_cert, settings.tls_key)
+            tls = _context(settings.tls_cert, settings.tls_key)
         port = await self.server.start(settings.host, settings.port, tls)
         self._watch_health()
         return port

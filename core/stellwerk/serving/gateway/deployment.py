@@ -46,7 +46,7 @@ class Route:
         self.pool = pool
         self.steps = steps
         self.text = ">".join((*steps, pool))
-        self.lines = b"x-stellwerk-pool: %b\r\nx-stellwerk-path: %b\r\n" % (_header_text(pool), _header_text(self.text))
+        self.lines = way_lines(pool, self.text)
         self.logged = f'"pool":{quote(pool)},"path":{quote(self.text)}'
         self.counters = counters
         self.answers = 0
@@ -126,11 +126,20 @@ class Deployment:
         return route
 
 
+def way_lines(pool: str, path: str) -> bytes:
+    """The header lines that every answer carries."""
+    return b"x-stellwerk-pool: %b\r\nx-stellwerk-path: %b\r\n" % (_header_text(pool), _header_text(path))
+
+
 def _header_text(text: str) -> bytes:
     """Names may be in any script; a header is ASCII, so the rest is written as %XX."""
     return b"".join(
         bytes((byte,)) if 0x21 <= byte <= 0x7E and byte != 0x25 else b"%%%02X" % byte for byte in text.encode("utf-8")
     )
+
+
+# What answers carry that come from no pool: `-` is no name, so it cannot be taken for one.
+NOWHERE_LINES = way_lines("-", "-")
 
 
 def _models_body(policy: CompiledPolicy) -> bytes:

@@ -19,6 +19,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
 
+from stellwerk.serving.gateway.secret_file import why_open
+
 _FORM = re.compile(r"sw-([0-9a-f]{8})-([A-Za-z0-9_-]{43})")
 _NAME = re.compile(r"[\w.@ -]{1,64}")
 _SCRYPT = {"n": 2**14, "r": 8, "p": 1, "maxmem": 64 * 1024 * 1024, "dklen": 32}
@@ -54,6 +56,9 @@ def _now() -> str:
 def load_keys(path: Path) -> list[ApiKey]:
     """All keys of a file, revoked ones too; none if there is no file. Raises KeysError."""
     try:
+        problem = why_open(path)
+        if problem is not None:
+            raise KeysError(f"The key file {problem}")
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return []
@@ -122,17 +127,19 @@ class KeyRing:
         self._by_id: dict[str, ApiKey] = {}
         self._known: dict[bytes, Caller | None] = {}  # keyed hash -> owner; None: proven wrong
         self._failures: dict[str, list[float]] = {}
-        self._stamp: tuple[int, int, int] | None = None
+        self._stamp: tuple[int, ...] | None = None
         self._one_at_a_time = asyncio.Semaphore(1)  # a hash takes 16 MB and tens of milliseconds
         self.epoch = object()
         self.reload()
 
-    def _current_stamp(self) -> tuple[int, int, int] | None:
+    def _current_stamp(self) -> tuple[int, ...] | None:
         try:
             status = self._path.stat() if self._path is not None else None
         except OSError:
             return None
-        return (status.st_mtime_ns, status.st_size, status.st_ino) if status is not None else None
+        if status is None:
+            return None
+        return (status.st_mtime_ns, status.st_size, status.st_ino, status.st_mode, status.st_uid)
 
     def reload_if_changed(self) -> bool:
         """True when the file was read anew. Raises KeysError when it is damaged; the old keys then stay."""

@@ -67,15 +67,14 @@ class Pages:
             allowed = b", ".join(methods)
             body = error_body(OPENAI, 405, "method_not_allowed", f"Use {allowed.decode()} here.")
             self._gateway.log_other(request, 405, "method_not_allowed", len(body))
-            connection.respond(405, body, lines=self._gateway.answer_lines(request) + b"allow: %b\r\n" % allowed)
+            connection.respond(405, body, lines=self._gateway.page_lines(request) + b"allow: %b\r\n" % allowed)
         else:
             page[1](connection, request)
 
     def _answer_options(self, connection: ServerConnection, request: Request, methods: tuple[bytes, ...]) -> None:
-        cors = self._gateway.answer_lines(request)
-        lines = b"allow: %b\r\n" % b", ".join((*methods, b"OPTIONS"))
-        if cors:
-            lines += cors + preflight_lines(request.head)
+        lines = self._gateway.page_lines(request) + b"allow: %b\r\n" % b", ".join((*methods, b"OPTIONS"))
+        if self._gateway.answer_lines(request):
+            lines += preflight_lines(request.head)
         end = b"\r\n" if request.keep_alive else b"connection: close\r\n\r\n"
         self._gateway.log_other(request, 204, None, 0)
         connection.transport.write(status_line(204) + lines + end)

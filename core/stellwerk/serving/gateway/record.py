@@ -10,7 +10,7 @@ from stellwerk.serving.gateway.dialect import Dialect
 
 if TYPE_CHECKING:
     from stellwerk.serving.decision.request import RequestView
-    from stellwerk.serving.decision.types import Decision
+    from stellwerk.serving.decision.types import Decision, Hop
     from stellwerk.serving.gateway.deployment import Route
     from stellwerk.serving.gateway.http.message import Request
     from stellwerk.serving.gateway.pool import Pool
@@ -26,8 +26,8 @@ class Record:
 
     __slots__ = (
         "_view", "attempts", "avoid", "bytes_out", "deadline_s", "decision", "dialect", "error", "first_byte_s", "gone",
-        "model", "number", "phase", "pool", "queued_s", "replica", "request", "route", "session", "status", "streamed",
-        "tokens",
+        "hops", "model", "number", "phase", "pool", "queued_s", "replica", "request", "route", "session", "status",
+        "streamed", "tokens",
     )  # fmt: skip
 
     _view: RequestView
@@ -40,6 +40,7 @@ class Record:
         self.gone = False
         self.model = ""
         self.decision: Decision | None = None
+        self.hops: tuple[Hop, ...] = ()  # how far it came through the policy, where that led to no pool
         self.route: Route | None = None  # where the answer comes from, as counters and headers know it
         self.pool: Pool | None = None
         self.replica: Replica | None = None

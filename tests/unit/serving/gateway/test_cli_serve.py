@@ -41,10 +41,32 @@ def test_keys_are_made_listed_and_revoked(tmp_path: Path) -> None:
 
 def test_a_damaged_key_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "keys.json"
+    path.touch(0o600)
     path.write_text("{")
     result = CliRunner().invoke(key, ["list", "--keys", str(path)])
     assert result.exit_code == 2
-    assert str(path) in result.output
+    assert f"{path} is damaged" in result.output
+
+
+@pytest.mark.parametrize(("mode", "can"), [(0o644, "read"), (0o640, "read"), (0o620, "changed"), (0o602, "changed")])
+def test_a_secret_that_others_can_reach_is_refused_with_the_remedy(tmp_path: Path, mode: int, can: str) -> None:
+    path, policy = tmp_path / "keys.json", tmp_path / "policy.yaml"
+    policy.write_text(POLICY)
+    runner = CliRunner()
+    runner.invoke(key, ["create", "team", "--keys", str(path)])
+    path.chmod(mode)
+    serving = ["--policy", str(policy), "--port", "0", "--log", "none"]
+    for command, arguments in (
+        (key, ["list", "--keys", str(path)]),
+        (key, ["create", "more", "--keys", str(path)]),
+        (serve, [*serving, "--keys", str(path)]),
+        (serve, [*serving, "--tls-cert", str(policy), "--tls-key", str(path)]),
+        (serve, [*serving, "--tls-cert", str(path)]),
+    ):
+        result = runner.invoke(command, arguments)
+        assert result.exit_code == 2, arguments
+        assert f"{path} can be {can} by other users of this computer (mode {mode:04o})" in result.output
+        assert f"chmod 600 {path}" in result.output
 
 
 def test_a_wrong_policy_stops_the_start_with_places(tmp_path: Path) -> None:
@@ -73,6 +95,7 @@ def test_options_that_would_serve_less_safely_than_meant_stop_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "policy.yaml").touch(0o600)  # it is taken for a private key, too
     (tmp_path / "policy.yaml").write_text(POLICY)
     result = CliRunner().invoke(serve, ["--policy", "policy.yaml", "--port", "0", "--log", "none", *arguments])
     assert result.exit_code == 2

@@ -111,8 +111,10 @@ class HttpServer:
 
     async def stop(self) -> None:
         """Cut what is left after `drain`, and end the clock."""
-        for connection in (*self.connections, *self._handshakes):
+        for connection in list(self.connections):
             connection.abort()
+        for handshake in list(self._handshakes):
+            handshake.abort()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
