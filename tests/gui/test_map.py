@@ -24,10 +24,10 @@ from stellwerk_gui.scenes import shape
 from stellwerk_gui.widgets.controls import Note
 from stellwerk_gui.widgets.fabricmap import FabricMap, HalfView
 from stellwerk_gui.widgets.fabricmap.cable import direction
-from stellwerk_gui.widgets.fabricmap.layout import lay_out
+from stellwerk_gui.widgets.fabricmap.layout import lay_out, least_size
 from stellwerk_gui.widgets.fabricmap.painted import PARTS, parts_that_fit
 from stellwerk_gui.widgets.graph_group import GraphGroup
-from stellwerk_gui.widgets.ink import wrapped
+from stellwerk_gui.widgets.ink import listening, wrapped
 from stellwerk_gui.widgets.motion import slide_in
 
 SHAPES = [
@@ -65,6 +65,31 @@ def test_every_word_of_the_map_can_be_read(
     shown.show_view(shape(kind, count))
     shown.show()
     assert painted_faults(shown) == []
+    shown.hide()
+
+
+@pytest.mark.parametrize("width", [400, 640, 724, 856])
+@pytest.mark.parametrize(("kind", "count"), [(TopologyKind.CHAIN, 4), (TopologyKind.CHAIN, 8), (RING, 7), (RING, 8)])
+def test_a_narrow_map_scrolls_downwards_and_not_sideways(kind: TopologyKind, count: int, width: int) -> None:
+    view = shape(kind, count)
+    least_w, height = least_size(view, width)
+    assert least_w <= width
+    placed = lay_out(view, width, height)
+    boxes = list(placed.nodes.values())
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
+    assert all(b.x > -0.5 and b.x + b.w < width + 0.5 and b.y > -0.5 and b.y + b.h < height + 0.5 for b in boxes)
+    for one, other in itertools.pairwise(view.order):
+        assert placed.nodes[one].cx == placed.nodes[other].cx or placed.nodes[one].cy == placed.nodes[other].cy
+
+
+def test_a_note_is_read_whole_on_a_narrow_card(themed: theme.Theme) -> None:
+    shown = FabricMap()
+    shown.resize(856, 388)
+    shown.show_view(shape(RING, 8))
+    with listening() as heard:
+        shown.grab()
+    written = [w for w in heard if w.widget is shown.card("spark-2")]
+    assert " ".join(w.shown for w in written).find("Port 0 half B: 13.0 of 92 Gb/s") >= 0
     shown.hide()
 
 

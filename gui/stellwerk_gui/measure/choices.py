@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QCheckBox, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QWidget
 
 from stellwerk_gui import theme
 from stellwerk_gui.controller import Controller
-from stellwerk_gui.widgets.controls import Combo, Segments, clear_layout, hbox, label
+from stellwerk_gui.widgets.controls import Check, Combo, Segments, clear_layout, hbox, label
 
 if TYPE_CHECKING:
     from stellwerk.measure.cluster import ClusterPlan
@@ -63,7 +63,7 @@ class Choices(QWidget):
         self.link = self._combo(row, self.tr("Link"))
         for choice in LINKS:
             self.link.addItem(self._link_words(choice), choice)
-        self.rivals = QCheckBox(self.tr("With Gloo and Open MPI"))
+        self.rivals = Check(self.tr("With Gloo and Open MPI"))
         self.rivals.setChecked(True)
         row.addWidget(self.rivals)
         row.addStretch(1)

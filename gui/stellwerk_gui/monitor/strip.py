@@ -89,8 +89,9 @@ class LiveStrip(QWidget):
         p.setFont(theme.font(theme.SECOND_PT))
         p.setPen(QColor(c.muted))
         kind = topology_word(self.controller.look.topology.kind) if self.controller.look is not None else ""
-        write(p, bar.adjusted(12, 0, 0, 0), LEFT, kind)
         step = (width - 32) / len(nodes)
+        # Beside the first link, which ends on the bar.
+        write(p, bar.adjusted(12 if step >= NARROW_BOX_PX + 12 else 26, 0, 0, 0), LEFT, kind)
         bad = {name for name, _ in self.controller.bad_halves()}
         for i, node in enumerate(nodes):
             latest = store.latest(node.name) if store is not None else {}

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QCheckBox, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
 from stellwerk_gui import theme
 from stellwerk_gui.settings import SettingsFile
 from stellwerk_gui.shell import Page
-from stellwerk_gui.widgets.controls import Button, Combo, Segments, frame, hbox, label, vbox
+from stellwerk_gui.widgets.controls import Button, Check, Combo, Segments, frame, hbox, label, vbox
 
 SCALES = (1.0, 1.25, 1.5, 1.75, 2.0)
 RATES = (1.0, 2.0, 5.0, 10.0)
@@ -70,7 +70,7 @@ class SettingsPage(Page):
         self.scale.setCurrentIndex(max(0, self.scale.findData(value.scale)))
         self.scale.currentIndexChanged.connect(lambda: self.settings.change(scale=self.scale.currentData()))
         self._row(box, self.tr("Size (at the next start)"), self.scale)
-        self.motion = QCheckBox()
+        self.motion = Check()
         self.motion.setChecked(value.reduce_motion)
         self.motion.toggled.connect(lambda on: self.settings.change(reduce_motion=on))
         self._row(box, self.tr("Reduce motion"), self.motion)

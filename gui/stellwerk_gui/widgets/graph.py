@@ -20,7 +20,9 @@ from stellwerk_gui.widgets.readout import Readout
 __all__ = ["Graph", "GraphGroup", "Line", "Series"]
 
 PEN_WIDTH = 1.5
-LEFT_AXIS_PX, BOTTOM_AXIS_PX, TOP_PX, RIGHT_PX = 44, 26, 10, 22
+LEFT_AXIS_PX, BOTTOM_AXIS_PX, TOP_PX, RIGHT_PX = 44, 26, 2, 16
+HEAD_PX = 42
+LEAST_LABEL_GAP_PX = 14
 
 
 class Plot(pg.PlotWidget):  # type: ignore[misc]
@@ -68,7 +70,9 @@ class Plot(pg.PlotWidget):  # type: ignore[misc]
             painter.setPen(ink)
             place = QRectF(box.left() - px(LEFT_AXIS_PX), y - px(8), px(LEFT_AXIS_PX - 8), px(16))
             painter.drawText(place, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, text)
-        for value, text in self._group.time_ticks():
+        metrics = painter.fontMetrics()
+        room = box.width() / (metrics.horizontalAdvance(self._group.longest_tick()) + px(LEAST_LABEL_GAP_PX))
+        for value, text in self._group.time_ticks(room):
             x = box.right() - (x1 - value) / (x1 - x0) * box.width()
             painter.setPen(QPen(grid, 1))
             if value:
@@ -117,7 +121,7 @@ class Graph(QWidget):
         card = frame("card")
         outer = vbox(self, spacing=0)
         outer.addWidget(card)
-        column = vbox(card, margins=(12, 0, 12, 4), spacing=0)
+        column = vbox(card, margins=(1, 0, 1, 1), spacing=0)
         head = self._head = hbox(spacing=8)
         self.heading = label(self.title_text, "heading")
         head.addWidget(self.heading)
@@ -128,7 +132,8 @@ class Graph(QWidget):
         self.summary.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         head.addWidget(self.summary, 1)
         column.addLayout(head)
-        head.setContentsMargins(0, theme.current().px(12), 0, theme.current().px(8))
+        head.setContentsMargins(theme.current().px(13), 0, theme.current().px(13), 0)
+        self.summary.setMinimumHeight(theme.current().px(HEAD_PX))
         self.plot = Plot(self.group)
         self.plot.setAntialiasing(True)
         self.plot.setAccessibleName(f"{self.title_text}, {self.unit}")
@@ -136,6 +141,9 @@ class Graph(QWidget):
         self.cross = pg.InfiniteLine(angle=90)
         self.cross.hide()
         self.plot.addItem(self.cross)
+        self.dots = pg.ScatterPlotItem(size=7)
+        self.dots.setZValue(10)
+        self.plot.addItem(self.dots)
         self.limit_line = pg.InfiniteLine(
             angle=0, label="", labelOpts={"position": 0.9, "anchors": [(0.5, 0), (0.5, 0)]}
         )
@@ -317,12 +325,14 @@ class Graph(QWidget):
         at = self.group.crosshair_s
         if at is None:
             self.cross.hide()
+            self.dots.setData([], [])
             self.readout.hide()
             self._summary(None)
             return
         self.cross.setPos(at - self.end_s)
         self.cross.show()
         values = self.values_at(at)
+        self._show_dots(at, values)
         self._summary(at)
         if self.group.crosshair_from is self:
             wall = datetime.fromtimestamp(self.group.wall(at, self._now_s, self._now_wall_s)).strftime("%H:%M:%S")
@@ -332,6 +342,13 @@ class Graph(QWidget):
             self._place_readout(at)
         else:
             self.readout.hide()
+
+    def _show_dots(self, at: float, values: Mapping[str, float]) -> None:
+        """Where the crosshair meets the lines."""
+        heights = [math.log10(max(v, LOG_FLOOR)) if self.log else v for v in values.values()]
+        colours = [pg.mkBrush(self._series[name].colour) for name in values]
+        edge = pg.mkPen(theme.current().tokens.surface, width=1)
+        self.dots.setData([at - self.end_s] * len(heights), heights, brush=colours, pen=edge)
 
     def _ago(self, ago: float) -> str:
         text = QCoreApplication.translate("Graph", "{s} s ago").format(s=f"{ago:.0f}")

@@ -14,7 +14,7 @@ from PySide6.QtGui import QGuiApplication
 
 LOG_FLOOR = 0.1  # the lowest value a logarithmic throughput axis shows, Gb/s
 MIN_WINDOW_S, MAX_WINDOW_S = 10.0, 3600.0
-STEPS_S = (2, 5, 10, 15, 30, 60, 120, 180, 300, 600)
+STEPS_S = (2, 5, 10, 15, 30, 60, 120, 180, 300, 600, 900, 1800)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +108,13 @@ class GraphGroup(QObject):
         """Wall clock (seconds since the epoch) at a desktop time."""
         return now_wall_s - (now_s - time_s)
 
-    def time_ticks(self) -> list[tuple[float, str]]:
-        """Labels of the time axis: seconds back from the right edge, or wall time when paused."""
-        step = next((s for s in STEPS_S if self.window_s / s <= 6), 900)
+    def longest_tick(self) -> str:
+        """A label as long as they get: so many of them have room as fit beside each other."""
+        return "00:00:00" if self.paused else "−00 min"
+
+    def time_ticks(self, room: float = 6.0) -> list[tuple[float, str]]:
+        """Labels of the time axis, at most `room`: seconds back from the right edge, or wall time when paused."""
+        step = next((s for s in STEPS_S if self.window_s / s <= max(1.0, min(6.0, room - 1))), STEPS_S[-1])
         count = int(self.window_s // step)
         places = [-float(step * i) for i in range(count + 1)]
         if self.paused:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen
 
@@ -16,6 +18,7 @@ LOAD_STEPS_GBPS = (1.0, 8.0, 30.0, 70.0)
 STRAND_WIDTHS = (1.5, 2.0, 2.5, 3.0, 3.5)
 CASING_W, STRAND_APART = 11.0, 4.8
 DASH_ON, DASH_OFF = 5.0, 19.0
+PIECES = 32  # of a strand that runs beside the middle of its cable
 
 
 def load_step(gbps: float) -> int:
@@ -23,17 +26,40 @@ def load_step(gbps: float) -> int:
     return sum(gbps >= limit for limit in LOAD_STEPS_GBPS)
 
 
+@lru_cache(maxsize=256)
 def cable_path(a: Anchor, b: Anchor, shift: float = 0.0) -> QPainterPath:
-    """A smooth line from edge to edge, moved sideways by `shift`."""
+    """A smooth line from edge to edge; with `shift` the line that runs beside it at that distance all the way."""
     distance = ((a.x - b.x) ** 2 + (a.y - b.y) ** 2) ** 0.5
     pull = max(24.0, min(160.0, distance * 0.45))
     (anx, any_), (bnx, bny) = a.normal, b.normal
-    # Sideways of the direction in which the cable leaves; the far end is mirrored, so that strands do not cross.
-    ax, ay = a.x - any_ * shift, a.y + anx * shift
-    bx, by = b.x + bny * shift, b.y - bnx * shift
-    path = QPainterPath(QPointF(ax, ay))
-    path.cubicTo(QPointF(ax + anx * pull, ay + any_ * pull), QPointF(bx + bnx * pull, by + bny * pull), QPointF(bx, by))
+    xs = (a.x, a.x + anx * pull, b.x + bnx * pull, b.x)
+    ys = (a.y, a.y + any_ * pull, b.y + bny * pull, b.y)
+    path = QPainterPath()
+    if not shift:
+        path.moveTo(xs[0], ys[0])
+        path.cubicTo(xs[1], ys[1], xs[2], ys[2], xs[3], ys[3])
+        return path
+    for i in range(PIECES + 1):
+        at = i / PIECES
+        dx, dy = _slope(xs, at), _slope(ys, at)
+        length = (dx * dx + dy * dy) ** 0.5 or 1.0
+        x, y = _on(xs, at) - dy / length * shift, _on(ys, at) + dx / length * shift
+        if i:
+            path.lineTo(x, y)
+        else:
+            path.moveTo(x, y)
     return path
+
+
+def _on(p: tuple[float, ...], at: float) -> float:
+    """One coordinate of a cubic Bézier curve."""
+    rest = 1 - at
+    return rest**3 * p[0] + 3 * rest**2 * at * p[1] + 3 * rest * at**2 * p[2] + at**3 * p[3]
+
+
+def _slope(p: tuple[float, ...], at: float) -> float:
+    rest = 1 - at
+    return rest**2 * (p[1] - p[0]) + 2 * rest * at * (p[2] - p[1]) + at**2 * (p[3] - p[2])
 
 
 def paint_cable(painter: QPainter, cable: CableView, a: Anchor, b: Anchor, phase: float, selected: bool) -> None:

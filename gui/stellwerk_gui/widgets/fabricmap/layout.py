@@ -14,8 +14,9 @@ SWITCH_H, LOW_SWITCH_H = 72.0, 46.0
 CABLE_H, LOW_CABLE_H = 120.0, 42.0
 LOW_CARD_H = 140.0  # where cards get lower than this the switch and its cables give way first
 MIN_CARD_W, MIN_GAP, MAX_GAP, ROOM_FOR_CABLE = 150.0, 12.0, 224.0, 48.0
+MAX_ROW_GAP = 310.0
 MAX_COLUMNS = 4
-LEAST_CARD_W, LEAST_CARD_H = 168.0, 118.0
+LEAST_CARD_W, LEAST_CARD_H, LEAST_ROW_GAP = 168.0, 118.0, 44.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +68,32 @@ class MapLayout:
     switch_ports: dict[PortRef, Anchor] | None = None
 
 
-def least_size(view: MapView) -> tuple[float, float]:
-    """Below this a card would lose its name or its first lines: then the map scrolls."""
+def least_size(view: MapView, width: float) -> tuple[float, float]:
+    """Below this a card would lose its name or its first lines: then a map of that width scrolls."""
     count = len(view.nodes)
-    rows = 1 if count <= 2 or (view.kind is TopologyKind.CHAIN and count <= MAX_COLUMNS) else 2
+    if view.switch is None:
+        columns, rows = grid(count, view.kind, width)
+        narrowest = grid(count, view.kind, 0.0)[0]
+        return _least_width(narrowest), rows * LEAST_CARD_H + (rows - 1) * LEAST_ROW_GAP
+    rows = 1 if count <= 2 else 2
     columns = -(-count // rows)
-    between = 16.0 if view.switch is not None else ROOM_FOR_CABLE
-    width = columns * LEAST_CARD_W + max(0, columns - 1) * between
-    bar = LOW_SWITCH_H + (rows - 1) * LOW_CABLE_H if view.switch is not None else 0.0
-    return width, rows * LEAST_CARD_H + max(bar, (rows - 1) * 44.0) + (LOW_CABLE_H if view.switch is not None else 0.0)
+    bar = LOW_SWITCH_H + (rows - 1) * LOW_CABLE_H
+    return columns * LEAST_CARD_W + max(0, columns - 1) * 16.0, rows * LEAST_CARD_H + bar + LOW_CABLE_H
+
+
+def grid(count: int, kind: TopologyKind, width: float) -> tuple[int, int]:
+    """Columns and rows of a ring or chain: as flat as the width allows, for a map scrolls downwards, not sideways."""
+    flat = (count, 1) if count <= 2 or (kind is TopologyKind.CHAIN and count <= MAX_COLUMNS) else (-(-count // 2), 2)
+    if count <= 2 or _least_width(flat[0]) <= width:
+        return flat
+    # Around a square the middle stays free; else down one side and up the other.
+    if count > 6 and _least_width(3) <= width:
+        return 3, 3
+    return 2, -(-count // 2)
+
+
+def _least_width(columns: int) -> float:
+    return columns * LEAST_CARD_W + max(0, columns - 1) * ROOM_FOR_CABLE
 
 
 def lay_out(view: MapView, width: float, height: float) -> MapLayout:
@@ -90,20 +108,31 @@ def lay_out(view: MapView, width: float, height: float) -> MapLayout:
     return MapLayout(boxes, _port_anchors(view, boxes))
 
 
-def _split(order: list[str], kind: TopologyKind) -> list[list[str]]:
-    """Rows of a ring or chain; in a ring the second row runs back, so that neighbours stay neighbours."""
+def _cells(order: list[str], columns: int, rows: int) -> dict[str, tuple[float, int]]:
+    """Column and row of each node, clockwise around the edge of the grid, so that neighbours stay neighbours."""
     n = len(order)
-    if n <= 2 or (kind is TopologyKind.CHAIN and n <= MAX_COLUMNS):
-        return [order]
-    top = math.ceil(n / 2)
-    return [order[:top], list(reversed(order[top:]))]
+    if rows <= 2:
+        top = n if rows == 1 else math.ceil(n / 2)
+        below = n - top
+        # The shorter row of a ring spreads out, so that its ends stay below the ends of the longer one.
+        step = (columns - 1) / (below - 1) if below > 1 else 0.0
+        first = 0.0 if below > 1 else (columns - 1) / 2
+        places = [(float(i), 0) for i in range(top)] + [(first + step * (below - 1 - i), 1) for i in range(below)]
+    else:
+        last = columns - 1
+        places = [
+            *((float(x), 0) for x in range(columns)),
+            *((float(last), y) for y in range(1, rows)),
+            *((float(x), rows - 1) for x in reversed(range(last))),
+            *((0.0, y) for y in reversed(range(1, rows - 1))),
+        ]
+    return dict(zip(order, places, strict=False))
 
 
 def _rows(
     order: list[str], kind: TopologyKind, width: float, height: float, card_w: float, card_h: float
 ) -> dict[str, Box]:
-    rows = _split(order, kind)
-    columns = max(len(row) for row in rows)
+    columns, rows = grid(len(order), kind, width)
     # Room for the cables between the cards.
     free = width - columns * card_w
     gap = max(ROOM_FOR_CABLE, min(MAX_GAP, free / (columns - 1))) if columns > 1 else 0.0
@@ -111,21 +140,14 @@ def _rows(
     if w < MIN_CARD_W:
         gap = MIN_GAP
         w = (width - (columns - 1) * gap) / columns
-    row_gap = max(44.0, min(310.0, height - len(rows) * card_h)) if len(rows) > 1 else 0.0
-    h = min(card_h, (height - (len(rows) - 1) * row_gap) / len(rows))
-    total_h = len(rows) * h + (len(rows) - 1) * row_gap
-    boxes: dict[str, Box] = {}
-    y = max(0.0, (height - total_h) / 2)
-    for row in rows:
-        total_w = len(row) * w + (len(row) - 1) * gap
-        full_w = columns * w + (columns - 1) * gap
-        # The shorter row of a ring spreads out, so that its ends stay below the ends of the longer one.
-        step = (full_w - w) / (len(row) - 1) if len(row) > 1 else 0.0
-        x = (width - full_w) / 2 if len(row) > 1 else (width - total_w) / 2
-        for i, name in enumerate(row):
-            boxes[name] = Box(x + i * step, y, w, h)
-        y += h + row_gap
-    return boxes
+    between = max(LEAST_ROW_GAP, min(MAX_ROW_GAP, (height - rows * card_h) / (rows - 1))) if rows > 1 else 0.0
+    h = min(card_h, (height - (rows - 1) * between) / rows)
+    left = (width - columns * w - (columns - 1) * gap) / 2
+    top = max(0.0, (height - rows * h - (rows - 1) * between) / 2)
+    return {
+        name: Box(left + x * (w + gap), top + y * (h + between), w, h)
+        for name, (x, y) in _cells(order, columns, rows).items()
+    }
 
 
 def _facing(own: Box, other: Box) -> str:

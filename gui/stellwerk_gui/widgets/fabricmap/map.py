@@ -74,10 +74,7 @@ class FabricMap(QWidget):
         )
         self.view = view
         if moved:
-            if self.scrolls:
-                px = theme.current().px
-                width, height = least_size(view)
-                self.setMinimumSize(px(width), px(height))
+            self._ask_for_room()
             self._place()
         for node in view.nodes:
             self._show_card(node)
@@ -97,8 +94,15 @@ class FabricMap(QWidget):
         return QSize(980, 700)
 
     def _restyled(self) -> None:
+        self._ask_for_room()
         self._place()
         self.update()
+
+    def _ask_for_room(self) -> None:
+        if self.scrolls:
+            px, scale = theme.current().px, theme.current().scale
+            width, height = least_size(self.view, self.width() / scale)
+            self.setMinimumSize(px(width), px(height))
 
     def _place(self) -> None:
         scale = theme.current().scale
@@ -183,6 +187,8 @@ class FabricMap(QWidget):
             self.background_clicked.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
+        if event.size().width() != event.oldSize().width():
+            self._ask_for_room()  # a narrower one is higher
         self._place()
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -267,14 +273,14 @@ class FabricMap(QWidget):
         write(painter, QRectF(inner.right() - room, inner.top(), room, inner.height()), RIGHT, switch.right)
         names = dict(switch.port_names)
         for ref, at in (self.layout_now.switch_ports or {}).items():
-            high = 22.0 if bar.height() >= LOW_BAR else 17.0
+            high = 22.0 if bar.height() >= LOW_BAR else 20.0
             tab = QRectF(at.x - 26, at.y if at.side == "top" else at.y - high, 52, high)
             painter.setPen(QPen(QColor(c.line), 1))
             painter.setBrush(QColor(c.raised))
             painter.drawRoundedRect(tab, 4, 4)
             self._paint_light(painter, tab, ref, at.side)
             painter.setPen(QColor(c.muted))
-            place = tab.adjusted(2, 3, -2, 0) if at.side == "top" else tab.adjusted(2, 0, -2, -3)
+            place = tab.adjusted(2, 4, -2, 0) if at.side == "top" else tab.adjusted(2, 0, -2, -4)
             write(painter, place, CENTRE, names.get(ref, ""), may_shorten=True)
 
     def _paint_light(self, painter: QPainter, tab: QRectF, ref: PortRef, side: str) -> None:
@@ -293,6 +299,9 @@ class FabricMap(QWidget):
             return
         t = theme.current()
         middle = QRectF(0, 0, self.width() / t.scale, self.height() / t.scale)
+        words = QRectF(middle.center().x() - 70, middle.center().y() - 32, 140, 64)
+        if any(words.intersects(QRectF(b.x, b.y, b.w, b.h)) for b in self.layout_now.nodes.values()):
+            return  # the list of the steps says it as well
         painter.setFont(theme.font(theme.BIG_PT, QFont.Weight.DemiBold))
         painter.setPen(QColor(t.tokens.text))
         write(painter, middle.translated(0, -14), CENTRE, self.view.centre_big)

@@ -13,7 +13,7 @@ from stellwerk_gui.icons import paint_icon
 from stellwerk_gui.theme import Tokens
 from stellwerk_gui.widgets.fabricmap.layout import Anchor
 from stellwerk_gui.widgets.fabricmap.view import NodeView, PortView
-from stellwerk_gui.widgets.ink import CENTRE, LEFT, RIGHT, write
+from stellwerk_gui.widgets.ink import CENTRE, LEFT, RIGHT, wrapped, write
 
 STATE_ICON = {
     "ready": ("circle-check", "good"),
@@ -48,7 +48,9 @@ PARTS = {
     "memory": Part("memory", 31, 24),
     "values": Part("values", 26, 20, 2),
     "foot": Part("foot", 22, 18, 1),
+    "lines": Part("lines", 38, 36, 1),
 }
+BAND_PAD, LINE = 7.0, 15.0
 
 
 def parts_that_fit(keys: tuple[str, ...], room: float) -> tuple[tuple[str, float], ...]:
@@ -70,6 +72,7 @@ class Painted:
         self.colour = theme.current().node_colour(view.number)
         self.away = view.state == "unreachable"
         self.ink = tokens.faint if self.away else tokens.text
+        self.card, self.free = QRectF(), 0.0
 
     def paint(self, box: QRectF, words: bool, marked: bool, hovered: bool, tabs: Tabs) -> None:
         self.p.scale(self.scale, self.scale)
@@ -77,6 +80,9 @@ class Painted:
         self._ground(box, marked, hovered)
         sides = {at.side for _, at in tabs}
         # Everything keeps clear of a tab at the left; the head only of one at the right that reaches up to it.
+        self.card = box
+        # Below the tabs at the sides a line may have the whole width.
+        self.free = max((at.y + TAB_UPRIGHT[1] / 2 for _, at in tabs if at.side in ("left", "right")), default=0.0)
         inner = box.adjusted(12, 10 + 22 * ("top" in sides), -12, -6 - 22 * ("bottom" in sides))
         inner.setLeft(inner.left() + 28 * ("left" in sides))
         reach = min((at.y - TAB_UPRIGHT[1] / 2 for _, at in tabs if at.side == "right"), default=box.bottom())
@@ -208,15 +214,23 @@ class Painted:
             keys.append("values")
         if v.note or v.tx_gbps is not None or v.rx_gbps is not None:
             keys.append("foot")
-        for key, height in parts_that_fit(tuple(keys), box.bottom() - y):
+        room = box.bottom() - y
+        parts = parts_that_fit(tuple(keys), room)
+        if v.note and len(self._note_lines(self._band(box.adjusted(0, room - 20, 0, 0)))) > 1:
+            # A note that is cut says nothing: it gets a second line before anything else gets its air.
+            longer = parts_that_fit((*(key for key in keys if key != "foot"), "lines"), room)
+            if any(key == "lines" for key, _ in longer) and sum(height for _, height in longer) <= room:
+                parts = longer
+        for key, height in parts:
             # The air of a line lies above it.
             getattr(self, f"_{key}")(QRectF(box.left(), y, box.width(), height))
             y += height
 
     def _subtitle(self, box: QRectF) -> None:
-        self._text(
-            QRectF(box.left() + 18, box.top(), box.width() - 18, 16), self.v.subtitle, self.c.muted, may_shorten=True
-        )
+        place = QRectF(box.left() + 18, box.top(), box.width() - 18, 16)
+        metrics = QFontMetricsF(theme.font(9))
+        fitting = (text for text in _shorter(self.v.subtitle) if metrics.horizontalAdvance(text) <= place.width())
+        self._text(place, next(fitting, self.v.subtitle), self.c.muted, may_shorten=True)
 
     def _age(self, box: QRectF) -> None:
         age = translate("{s} old").format(s=seconds(self.v.age_s or 0.0))
@@ -263,13 +277,7 @@ class Painted:
     def _foot(self, box: QRectF) -> None:
         """What is wrong; where nothing is, what the fabric carries."""
         if self.v.note:
-            bad = self.v.state == "bad"
-            band = QRectF(box.left() - 4, box.bottom() - 19, box.width() + 8, 20)
-            self.p.setPen(Qt.PenStyle.NoPen)
-            self.p.setBrush(QColor(self.c.bad_soft if bad else self.c.warn_soft))
-            self.p.drawRoundedRect(band, 4, 4)
-            ink = self.c.bad_text if bad else self.c.warn_text
-            self._text(band.adjusted(7, 0, -7, 0), self.v.note, ink, may_shorten=True)
+            self._note(box, 1)
             return
         line = QRectF(box.left(), box.bottom() - 17, box.width(), 16)
         metrics = QFontMetricsF(theme.font(9))
@@ -281,3 +289,40 @@ class Painted:
                 break
         width = self._text(line, name, self.c.muted) + 6 if name else 0.0
         self._text(line.adjusted(width, 0, 0, 0), text, self.ink, right=bool(name))
+
+    def _lines(self, box: QRectF) -> None:
+        self._note(box, 2)
+
+    def _note(self, box: QRectF, most: int) -> None:
+        """What is wrong, on a band of one line or two."""
+        bad = self.v.state == "bad"
+        band = self._band(box)
+        lines = self._note_lines(band)
+        if len(lines) > most:
+            lines = [*lines[: most - 1], " ".join(lines[most - 1 :])]
+        self.p.setPen(Qt.PenStyle.NoPen)
+        self.p.setBrush(QColor(self.c.bad_soft if bad else self.c.warn_soft))
+        band.setTop(band.bottom() - (LINE * len(lines) + 5))
+        self.p.drawRoundedRect(band, 4, 4)
+        ink = self.c.bad_text if bad else self.c.warn_text
+        for i, line in enumerate(lines):
+            place = QRectF(band.left() + BAND_PAD, band.top() + 2.5 + i * LINE, band.width() - 2 * BAND_PAD, LINE)
+            self._text(place, line, ink, may_shorten=True)
+
+    def _band(self, box: QRectF) -> QRectF:
+        """Where the note lies: as wide as the card where no tab is in its way."""
+        band = QRectF(box.left() - 4, box.bottom() - 19, box.width() + 8, 20)
+        if box.bottom() - 2 * LINE - 5 >= self.free:
+            band.setLeft(self.card.left() + 8)
+            band.setRight(self.card.right() - 8)
+        return band
+
+    def _note_lines(self, band: QRectF) -> list[str]:
+        return wrapped(QFontMetricsF(theme.font(9)), self.v.note, band.width() - 2 * BAND_PAD)
+
+
+def _shorter(text: str) -> tuple[str, ...]:
+    """What a machine is, in ever fewer words: without its maker, then what stands in brackets alone."""
+    short = text.removeprefix("NVIDIA ")
+    bracket = short.partition("(")[2].partition(")")[0]
+    return tuple(way for way in (text, short, bracket) if way)
