@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -40,6 +39,9 @@ def _fail(message: str) -> None:
     sys.exit(2)
 
 
+_pem = click.Path(exists=True, dir_okay=False, readable=True)
+
+
 @click.command()
 @click.option("--policy", "policy_path", type=click.Path(path_type=Path), help="The policy file (YAML).")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
@@ -52,8 +54,18 @@ def _fail(message: str) -> None:
     help="NAME=HOST: where a node of the policy is. NAME alone: run the gateway on that node of the cluster.",
 )
 @click.option("--keys", type=click.Path(path_type=Path), default=None, help="File of API keys.")
-@click.option("--tls-cert", type=click.Path(exists=True), default=None, help="Certificate chain (PEM) for HTTPS.")
-@click.option("--tls-key", type=click.Path(exists=True), default=None, help="Its private key (PEM).")
+@click.option(
+    "--tls-cert",
+    type=_pem,
+    default=None,
+    help="Certificate chain (PEM) for HTTPS.",
+)
+@click.option(
+    "--tls-key",
+    type=_pem,
+    default=None,
+    help="Its private key (PEM).",
+)
 @click.option("--log", "log_path", default="-", show_default=True, help='Request log; "-" is stderr, "none" none.')
 @click.option(
     "--drain",
@@ -108,11 +120,9 @@ def serve(
 
         if len(there) != 1:
             raise click.UsageError("Name one node of the cluster with --node NAME.")
-        if tls_cert is not None or tls_key is not None:
-            raise click.UsageError("A gateway on a node of the cluster has no TLS: --tls-cert cannot go with it.")
         on_node(
             cluster_name, there[0], action or "start", policy_path, host, port, wanted_keys, places,
-            drain=drain,
+            tls_cert=tls_cert, tls_key=tls_key, drain=drain,
         )  # fmt: skip
         return
     assert policy_path is not None
@@ -121,6 +131,7 @@ def serve(
         port=8080 if port is None else port,
         tls_cert=tls_cert,
         tls_key=tls_key,
+        tls_password=_password(tls_key or tls_cert),
         log_path=None if log_path == "none" else log_path,
         keys_path=str(wanted_keys) if wanted_keys is not None else None,
         watch_policy=watch,
@@ -131,6 +142,13 @@ def serve(
     )
     path = policy_path
     _run(lambda: _serve(path, settings, places), plain=plain)
+
+
+def _password(key: str | None) -> str | None:
+    """The passphrase of an encrypted private key, where somebody is there to type it."""
+    if key is None or not sys.stdin.isatty() or b"ENCRYPTED" not in Path(key).read_bytes():
+        return None
+    return str(click.prompt(f"Passphrase of {key}", hide_input=True, err=True))
 
 
 def _node_table(nodes: tuple[str, ...]) -> dict[str, str]:
@@ -156,6 +174,7 @@ async def _serve(policy_path: Path, settings: GatewaySettings, nodes: dict[str, 
     from stellwerk.serving.gateway.deployment import DeployError
     from stellwerk.serving.gateway.keys import KeysError
     from stellwerk.serving.gateway.running import run_until_told
+    from stellwerk.serving.gateway.tls_files import TlsError
     from stellwerk.serving.policy.errors import PolicyErrors
 
     try:
@@ -165,11 +184,8 @@ async def _serve(policy_path: Path, settings: GatewaySettings, nodes: dict[str, 
         _fail("\n".join(f"{policy_path}: {problem}" for problem in error.problems))
     except UnicodeDecodeError:
         _fail(f"{policy_path} is not UTF-8 text.")
-    except (DeployError, KeysError) as error:
+    except (DeployError, KeysError, TlsError) as error:
         _fail(str(error))
-    except ssl.SSLError as error:
-        reason = error.reason or error.strerror or str(error)
-        _fail(f"The certificate in {settings.tls_cert} and its key do not fit together or cannot be read: {reason}.")
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
         _fail(f"The gateway cannot start on {settings.host}:{settings.port}: {error.strerror or error}{where}.")

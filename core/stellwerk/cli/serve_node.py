@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,7 +11,9 @@ from stellwerk.cli.common import DONE, ERROR, FINDINGS, command, err, out, plain
 from stellwerk.hosting import gateway as hosting
 from stellwerk.hosting.gateway import GatewayJob, Link
 from stellwerk.model.errors import BadInput, StellwerkError
+from stellwerk.serving.gateway.keys import KeysError, load_keys
 from stellwerk.serving.gateway.on_node import Order
+from stellwerk.serving.gateway.tls_files import TlsError, TlsFiles
 from stellwerk.serving.policy.errors import PolicyErrors
 from stellwerk.serving.policy.load import load_policy
 from stellwerk.setup.session import ClusterSession
@@ -30,11 +33,15 @@ async def on_node(
     keys: Path | None,
     places: dict[str, str],
     *,
+    tls_cert: str | None,
+    tls_key: str | None,
     drain: float,
 ) -> int:
     """Start, show, reload or stop; `port` None: 8080, or the one that runs."""
     folder = ClusterStore().find(cluster_name)
     order = None if policy_path is None else _order(policy_path, host, keys, places, drain)
+    if order is not None and tls_cert is not None:
+        order = _with_certificate(order, tls_cert, tls_key or tls_cert)
     async with ClusterSession.open(folder) as session:
         link = session.links.get(node)
         if link is None:
@@ -70,17 +77,31 @@ def _order(path: Path, host: str, keys: Path | None, places: dict[str, str], dra
     return Order(
         policy=text,
         host=host,
-        keys=keys.read_text(encoding="utf-8") if keys is not None else None,
+        keys=_keys_text(keys) if keys is not None else None,
         places=places,
         secrets=hosting.secrets_of(policy),
         drain_s=drain,
     )
 
 
+def _keys_text(path: Path) -> str:
+    try:
+        load_keys(path)  # said here, where the file can be mended
+    except KeysError as error:
+        raise BadInput(str(error)) from error
+    return path.read_text(encoding="utf-8")
+
+
+def _with_certificate(order: Order, cert: str, key: str) -> Order:
+    try:
+        TlsFiles(cert, key)
+    except TlsError as error:
+        raise BadInput(str(error)) from error
+    return replace(order, tls_cert=Path(cert).read_text("ascii"), tls_key=Path(key).read_text("ascii"))
+
+
 def _with_places(order: Order, session: ClusterSession, node: str) -> Order:
     """Where the gateway finds the other machines: as this computer reaches them, unless it was told otherwise."""
-    from dataclasses import replace
-
     known = {name: link.target.host for name, link in session.links.items()}
     return replace(order, places={**known, node: "127.0.0.1", **order.places})
 

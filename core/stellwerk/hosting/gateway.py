@@ -1,7 +1,7 @@
 """The gateway on a node: started, shown, given another policy and ended, by calls to the node's agent.
 
-The job belongs to the agent: it goes on when the desktop is away, and un-pairing ends it. Policy and keys travel on
-the job's standard input (see `stellwerk.serving.gateway.on_node`).
+The job belongs to the agent: it goes on when the desktop is away, and un-pairing ends it. Policy, keys and
+certificate travel on the job's standard input (see `stellwerk.serving.gateway.on_node`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ JOB_NAME = "gateway"
 CALL_S = 30.0
 START_S = 60.0  # unpacking the runtime, and compiling the classifier's loop where there is a compiler
 POLL_S = 0.1
-TAKE_UP_S = 15.0  # it looks at its files every second
 LOG_BYTES = 64 * 1024
 STOP_MARGIN_S = 5.0  # on top of the time that running answers get
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -60,12 +59,13 @@ class GatewayJob:
     asked_port: int  # 0: a free one was taken
     state: str
     started_at: float | None = None
+    tls: bool = False
 
     @property
     def url(self) -> str:
         """As it is reached on the node itself, or from anywhere if it listens on an address of the node."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}/v1"
+        return f"http{'s' if self.tls else ''}://{host}:{self.port}/v1"
 
     @property
     def local(self) -> bool:
@@ -92,13 +92,15 @@ async def start(link: Link, order: Order, port: int) -> GatewayJob:
     Raises `StellwerkError` with the gateway's own words when it does not start, and what calls to an agent raise.
     """
     runtime = await link.send_artefact(build_runtime())
-    job = await _job(link, runtime, ["serve", str(port), order.host], order)
+    tls = order.tls_cert is not None
+    job = await _job(link, runtime, ["serve", str(port), order.host, *(["tls"] if tls else [])], order)
     try:
         heard = await _wait_for(link, job.job_id, "listening", START_S)
     except BaseException:
         await asyncio.shield(_end(link, job.job_id, 0.0))
         raise
-    return GatewayJob(link.name, job.job_id, str(heard["host"]), int(heard["port"]), port, "running", job.started_at)
+    host, bound = str(heard["host"]), int(heard["port"])
+    return GatewayJob(link.name, job.job_id, host, bound, port, "running", job.started_at, tls)
 
 
 async def running(link: Link) -> list[GatewayJob]:
@@ -113,53 +115,22 @@ async def running(link: Link) -> list[GatewayJob]:
             if not port:  # a free one was taken: it has said which
                 heard = (await _said(link, entry["job_id"], 0))[0].get("listening")
                 port = int(heard["port"]) if heard is not None else 0
-            found.append(GatewayJob(link.name, entry["job_id"], host, port, asked, "running", entry["started_at"]))
+            started_at, tls = entry["started_at"], "tls" in words[7:]
+            found.append(GatewayJob(link.name, entry["job_id"], host, port, asked, "running", started_at, tls))
     return found
 
 
 async def update(link: Link, running: GatewayJob, order: Order) -> str:
-    """Give a gateway another policy, and keys if the order has some; returns the policy's revision.
+    """Give a gateway another policy with its secrets, and API keys and certificate if the order has some.
 
-    Running answers finish on the old one. What the order says beside policy and keys is for the start only.
+    Returns the policy's revision, once the gateway goes by it; running answers finish on the old one. Where it listens
+    and which nodes it knows was said at the start.
 
-    Raises `StellwerkError` when the gateway is gone, or when it refuses the policy; then the old one goes on.
+    Raises `StellwerkError` when the gateway is gone, or when it refuses the order; then everything stays as it is.
     """
     runtime = await link.send_artefact(build_runtime())
-    before = await link.call("job.log", {"job_id": running.job_id, "offset": -1, "limit": 1}, deadline_s=CALL_S)
     job = await _job(link, runtime, ["update", str(running.asked_port), order.host], order)
-    revision = str((await _wait_for(link, job.job_id, "updated", START_S))["policy"])
-    await _taken_up(link, running, revision, int(before["size"]))
-    return revision
-
-
-async def _taken_up(link: Link, running: GatewayJob, revision: str, offset: int) -> None:
-    """Wait until the gateway says in its log that it goes by this policy, or why it does not."""
-    try:
-        async with asyncio.timeout(TAKE_UP_S):
-            while True:
-                _, lines, offset = await _said(link, running.job_id, offset)
-                for line in lines:
-                    event = _event(line)
-                    if event.get("event") == "policy" and event.get("revision") == revision:
-                        return
-                    if event.get("event") == "policy_refused":
-                        raise StellwerkError(
-                            "the gateway refuses the policy", node=link.name, why=str(event.get("why", ""))
-                        )
-                await asyncio.sleep(POLL_S)
-    except TimeoutError:
-        raise DeadlineExceeded("the gateway has not taken the policy up", node=link.name) from None
-
-
-def _event(line: str) -> dict[str, Any]:
-    """A line of the gateway's log that is no request; empty for others."""
-    if '"event"' not in line:
-        return {}
-    try:
-        value = json.loads(line)
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
+    return str((await _wait_for(link, job.job_id, "updated", START_S))["policy"])
 
 
 async def stop(link: Link, job: GatewayJob, drain_s: float = 30.0) -> None:
@@ -222,6 +193,8 @@ async def _wait_for(link: Link, job_id: str, kind: str, deadline_s: float) -> di
                     return messages[kind]
                 if "failed" in messages or status.state != "running":
                     why = str(messages["failed"]["text"]) if "failed" in messages else last or "It ended without a word"
+                    if kind == "updated":
+                        raise StellwerkError("the gateway stays as it is", node=link.name, why=why)
                     raise StellwerkError("the gateway does not run there", node=link.name, why=why)
                 await asyncio.sleep(POLL_S)
     except TimeoutError:

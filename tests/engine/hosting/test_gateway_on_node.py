@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import os
+import ssl
 import stat
+import tempfile
 import urllib.request
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +19,7 @@ import psutil
 import pytest
 
 from e2e.support import Journey, journey, stellwerk
+from engine.serving.test_gateway_tls import certificate
 from stellwerk.hosting import gateway as hosting
 from stellwerk.hosting.gateway import MODULE, GatewayJob
 from stellwerk.model.errors import BadInput, StellwerkError
@@ -25,6 +30,7 @@ from stellwerk.serving.gateway.on_node import FOLDER, Order
 from stellwerk.serving.policy.load import load_policy
 
 SECRET = "secret-of-an-outside-engine"
+OTHER_SECRET = "secret-of-another-engine"
 
 
 def policy(port: int, *, models: str = "auto: ask") -> str:
@@ -32,24 +38,36 @@ def policy(port: int, *, models: str = "auto: ask") -> str:
 models: {{{models}}}
 pools:
   small: {{model: tiny, replicas: [{{node: spark-2, port: {port}}}]}}
-  away: {{model: big, health: {{path: none}}, replicas: [{{url: "http://127.0.0.1:{port}/v1", key_env: AWAY_KEY}}]}}
+  away: {{model: tiny, health: {{path: none}}, replicas: [{{url: "http://127.0.0.1:{port}/v1", key_env: AWAY_KEY}}]}}
 classifiers: {{difficulty: {{kind: embedded}}}}
 steps:
   ask: {{classify: difficulty, to: {{simple: small, complex: away}}, threshold: 1.0}}
-gateway: {{require_keys: true}}
+gateway: {{require_keys: true, override: true}}
 """
 
 
-async def fetch(job: GatewayJob, path: str, key: str, body: object = None) -> tuple[int, dict[str, str], bytes]:
+async def fetch(
+    job: GatewayJob, path: str, key: str, body: object = None, more: Mapping[str, str] | None = None
+) -> tuple[int, dict[str, str], bytes]:
     """One request from this computer, which is also the simulated machine's."""
 
     def ask() -> tuple[int, dict[str, str], bytes]:
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(job.url.removesuffix("/v1") + path, data, {"authorization": f"Bearer {key}"})
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        headers = {"authorization": f"Bearer {key}", **(more or {})}
+        request = urllib.request.Request(job.url.removesuffix("/v1") + path, data, headers)
+        trusting = ssl.create_default_context(cadata=made_certificate()[0])
+        with urllib.request.urlopen(request, timeout=20, context=trusting) as answer:
             return answer.status, {k.lower(): v for k, v in answer.headers.items()}, answer.read()
 
     return await asyncio.to_thread(ask)
+
+
+@functools.cache
+def made_certificate() -> tuple[str, str]:
+    """Certificate and private key for 127.0.0.1 as PEM texts."""
+    with tempfile.TemporaryDirectory() as folder:
+        certificate(Path(folder) / "gate")
+        return (Path(folder) / "gate.crt").read_text(), (Path(folder) / "gate.key").read_text()
 
 
 def processes(made: Journey) -> list[psutil.Process]:
@@ -80,7 +98,9 @@ async def answers(made: Journey, job: GatewayJob, key: str) -> None:
     process = processes(made)[0]
     assert SECRET not in " ".join(process.cmdline()) + json.dumps(process.environ())
     kept = [path for path in (made.home("spark-1") / FOLDER).rglob("*") if path.is_file()]
-    assert {path.name for path in kept} == {"policy.yaml", "api-keys.json", "port", "0.lock"}
+    assert {path.name for path in kept} == {
+        "policy.yaml", "api-keys.json", "port", "0.lock", "certificate.pem", "certificate-key.pem",
+    }  # fmt: skip
     assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in kept)
     assert [
         path for path in made.home("spark-1").rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()
@@ -123,8 +143,27 @@ async def reloads(made: Journey, job: GatewayJob, order: Order, engine: int, key
     with pytest.raises(StellwerkError, match="OTHER_KEY"):
         await hosting.update(link, job, Order(policy(engine).replace("AWAY_KEY", "OTHER_KEY")))
     assert await models(job, key) == ["auto"]
-    await hosting.update(link, job, Order(policy(engine, models="auto: ask, fast: small")))
+    with pytest.raises(StellwerkError, match="do not fit together"):
+        await hosting.update(link, job, replace(order, tls_cert=order.tls_key))
+    with pytest.raises(StellwerkError, match="is damaged"):
+        await hosting.update(link, job, replace(order, keys="{"))
+    assert await models(job, key) == ["auto"]
+    # Another engine's key comes with the policy, and both hold over a crash.
+    text = policy(engine, models="auto: ask, fast: small").replace("AWAY_KEY", "OTHER_KEY")
+    await hosting.update(link, job, Order(text, secrets={"OTHER_KEY": OTHER_SECRET}))
     assert await models(job, key) == ["auto", "fast"]
+
+
+async def keeps_the_secret(made: Journey, job: GatewayJob, engine: SimulatedEngine, key: str) -> None:
+    """What came with the last order goes to the engine, and lies in no file and no environment."""
+    chat = {"model": "auto", "messages": [{"role": "user", "content": "hi"}]}
+    status, headers, _ = await fetch(job, "/v1/chat/completions", key, chat, {"x-stellwerk-pool": "away"})
+    assert (status, headers["x-stellwerk-pool"]) == (200, "away")
+    assert (b"authorization", b"Bearer " + OTHER_SECRET.encode()) in engine.heads[-1]
+    for process in processes(made):
+        assert OTHER_SECRET not in " ".join(process.cmdline()) + json.dumps(process.environ())
+    files = [path for path in made.home("spark-1").rglob("*") if path.is_file()]
+    assert [path for path in files if OTHER_SECRET.encode() in path.read_bytes()] == []
 
 
 async def test_a_gateway_runs_on_a_machine_under_its_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,6 +181,8 @@ async def test_a_gateway_runs_on_a_machine_under_its_agent(tmp_path: Path, monke
             places={"spark-2": "127.0.0.1"},
             secrets=hosting.secrets_of(load_policy(text)),
             drain_s=1.0,
+            tls_cert=made_certificate()[0],
+            tls_key=made_certificate()[1],
         )
         link = made.session.links["spark-1"]
         with pytest.raises(StellwerkError, match="there are none"):
@@ -153,6 +194,7 @@ async def test_a_gateway_runs_on_a_machine_under_its_agent(tmp_path: Path, monke
         await outlives_the_desktop(made, job)
         await reloads(made, job, order, port, key)
         await comes_back(made, job, key)
+        await keeps_the_secret(made, job, engine, key)
         link = made.session.links["spark-1"]
         await hosting.stop(link, job, 1.0)
         assert await hosting.running(link) == []

@@ -16,6 +16,7 @@ from cryptography.x509.oid import NameOID
 
 from engine.serving.kit import Wire, Yard, chat, policy, request, until
 from stellwerk.serving.engines.simulated.settings import SimulatedSettings
+from stellwerk.serving.gateway.tls_files import TlsError, TlsFiles
 
 
 def certificate(path: Path) -> None:
@@ -44,9 +45,10 @@ def certificate(path: Path) -> None:
     )
 
 
-async def gateway_with_tls(yard: Yard, path: Path, text: str) -> ssl.SSLContext:
+async def gateway_with_tls(yard: Yard, path: Path, text: str, **settings: object) -> ssl.SSLContext:
     certificate(path)
-    await yard.gateway(text, tls_cert=str(path.with_suffix(".crt")), tls_key=str(path.with_suffix(".key")))
+    files = {"tls_cert": str(path.with_suffix(".crt")), "tls_key": str(path.with_suffix(".key"))}
+    await yard.gateway(text, **files, **settings)
     return ssl.create_default_context(cafile=str(path.with_suffix(".crt")))
 
 
@@ -172,3 +174,45 @@ async def test_handshakes_that_never_end_take_no_more_room_than_connections(yard
     await client.shake_hands()
     for wire in (*silent, refused, extra):
         await wire.close()
+
+
+async def test_a_renewed_certificate_is_taken_up_and_a_broken_one_is_not(yard: Yard, tmp_path: Path) -> None:
+    _, port = await yard.engine()
+    log = tmp_path / "log.jsonl"
+    old = await gateway_with_tls(yard, tmp_path / "gate", policy(port), log_path=str(log))
+
+    async def answers(context: ssl.SSLContext) -> bool:
+        try:
+            opened = await asyncio.open_connection("127.0.0.1", yard.port, ssl=context, server_hostname="localhost")
+        except ssl.SSLCertVerificationError:
+            return False
+        await Wire(*opened).close()
+        return True
+
+    key = (tmp_path / "gate.key").read_bytes()
+    (tmp_path / "gate.key").write_bytes(b"no key")
+    await until(lambda: "certificate_refused" in log.read_text())
+    assert "do not fit together" in log.read_text()
+    assert await answers(old)
+    (tmp_path / "gate.key").write_bytes(key)
+    certificate(tmp_path / "new")
+    for suffix in (".key", ".crt"):
+        (tmp_path / "new").with_suffix(suffix).replace((tmp_path / "gate").with_suffix(suffix))
+    await until(lambda: '"event": "certificate"' in log.read_text())
+    assert await answers(ssl.create_default_context(cafile=str(tmp_path / "gate.crt")))
+    assert not await answers(old)
+
+
+def test_an_encrypted_key_is_said_to_be_one(tmp_path: Path) -> None:
+    certificate(tmp_path / "gate")
+    key = serialization.load_pem_private_key((tmp_path / "gate.key").read_bytes(), None)
+    hidden = serialization.BestAvailableEncryption(b"word")
+    (tmp_path / "gate.key").write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, hidden)
+    )
+    files = (str(tmp_path / "gate.crt"), str(tmp_path / "gate.key"))
+    with pytest.raises(TlsError, match="is encrypted, and nobody is there"):
+        TlsFiles(*files)
+    assert TlsFiles(*files, lambda: "word").context
+    with pytest.raises(TlsError, match="cannot be read"):
+        TlsFiles(*files, lambda: "wrong")

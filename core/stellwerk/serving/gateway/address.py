@@ -49,9 +49,12 @@ class Address:
     lines: bytes
 
 
-def address_of(spec: ReplicaSpec, resolve: Resolver) -> Address:
-    """Raises AddressError: a missing key variable, or a URL that is none."""
-    key = _key(spec)
+def address_of(spec: ReplicaSpec, resolve: Resolver, secrets: Mapping[str, str] = os.environ) -> Address:
+    """`secrets`: keys of engines by the name in `key_env`.
+
+    Raises AddressError: a missing key variable, or a URL that is none.
+    """
+    key = _key(spec, secrets)
     secret = b"authorization: Bearer %b\r\n" % key if key else b""
     if spec.url is None:
         assert spec.node is not None and spec.port is not None  # the policy's validation has seen to it
@@ -75,10 +78,10 @@ def _authority(host: str, port: int) -> bytes:
     return f"{name}:{port}".encode("ascii", "replace")
 
 
-def _key(spec: ReplicaSpec) -> bytes:
+def _key(spec: ReplicaSpec, secrets: Mapping[str, str]) -> bytes:
     if spec.key_env is None:
         return b""
-    value = os.environ.get(spec.key_env, "")
+    value = secrets.get(spec.key_env, "")
     if not value:
         raise AddressError(
             f"The environment variable {spec.key_env} is empty, but the replica {spec.name} takes its key from it. "

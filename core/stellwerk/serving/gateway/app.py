@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import secrets
-import ssl
-from collections.abc import Coroutine
+import os
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
+from secrets import token_hex
 from time import monotonic
 
 from stellwerk.serving.decision.types import Question
@@ -23,15 +23,14 @@ from stellwerk.serving.gateway.http.connection import ServerConnection
 from stellwerk.serving.gateway.http.message import HttpError, HttpLimits, Request
 from stellwerk.serving.gateway.http.parse import best_parser, parse_pure
 from stellwerk.serving.gateway.http.server import HttpServer
-from stellwerk.serving.gateway.http.tls import server_context
 from stellwerk.serving.gateway.judge import ask_judge
 from stellwerk.serving.gateway.keys import KeyRing, KeysError
 from stellwerk.serving.gateway.log import RequestLog
 from stellwerk.serving.gateway.pages import Pages
 from stellwerk.serving.gateway.reload import PolicyFile
 from stellwerk.serving.gateway.replica import Replica
-from stellwerk.serving.gateway.secret_file import why_open
 from stellwerk.serving.gateway.settings import GatewaySettings
+from stellwerk.serving.gateway.tls_files import TlsError, TlsFiles
 from stellwerk.serving.gateway.upstream import IDLE_S, close_idle
 from stellwerk.serving.policy.compiled import CompiledPolicy
 from stellwerk.serving.policy.errors import PolicyErrors
@@ -40,13 +39,6 @@ from stellwerk.serving.policy.load import load_policy
 _KEPT_VERSIONS = 10
 _WATCH_EVERY_S = 1.0
 _OWN_DESCRIPTORS = 64  # listening, logs, health checks, the event loop
-
-
-def _context(cert: str, key: str | None) -> ssl.SSLContext:
-    problem = why_open(Path(key or cert))
-    if problem is not None:
-        raise DeployError(f"The private key {problem}")
-    return server_context(cert, key)
 
 
 class Gateway:
@@ -58,12 +50,15 @@ class Gateway:
         settings: GatewaySettings | None = None,
         *,
         resolve: Resolver = direct,
+        secrets: Mapping[str, str] = os.environ,
         policy_path: Path | None = None,
     ) -> None:
         """Raises DeployError, KeysError, OSError: what the settings or the policy name is not there."""
         self.settings = settings or GatewaySettings()
         self.resolve = resolve
-        self.run_id = secrets.token_hex(4) + "-"
+        self.secrets = secrets
+        self._tls: TlsFiles | None = None
+        self.run_id = token_hex(4) + "-"
         self.counters = Counters()
         self.active: set[Exchange] = set()
         self.last_reload_error: str | None = None
@@ -75,7 +70,7 @@ class Gateway:
         self._next_watch_s = 0.0
         self._health = HealthMonitor(self._replica_changed)
         self._keys = KeyRing(Path(self.settings.keys_path) if self.settings.keys_path else None)
-        plan = deploying.plan(policy, {}, self.resolve)
+        plan = deploying.plan(policy, {}, self.resolve, self.secrets)
         self.deployment, _ = deploying.apply(plan, 1, {}, self._routes, self.counters)
         self._admission = self._admit(policy)
         self.log = RequestLog(self.settings.log_path)
@@ -312,7 +307,7 @@ class Gateway:
         Returns the new version. Raises DeployError, and then nothing has changed.
         """
         previous = self.deployment
-        plan = deploying.plan(policy, previous.pools, self.resolve)
+        plan = deploying.plan(policy, previous.pools, self.resolve, self.secrets)
         admission = self._admit(policy)
         if policy.revision != previous.policy.revision:  # rolling back to the same text would help nobody
             self._history.append(previous.policy)
@@ -346,7 +341,7 @@ class Gateway:
         if not self._history:
             raise DeployError("There is no earlier policy to go back to.")
         policy = self._history[-1]
-        plan = deploying.plan(policy, self.deployment.pools, self.resolve)
+        plan = deploying.plan(policy, self.deployment.pools, self.resolve, self.secrets)
         admission = self._admit(policy)
         self._history.pop()
         self._swap(plan, admission)
@@ -408,6 +403,18 @@ class Gateway:
                 self._admission.keys_changed()
         except KeysError as error:
             self.log.event("keys_refused", why=str(error))
+        try:
+            if self._tls is not None and self._tls.renew_if_changed():
+                self.log.event("certificate", file=self.settings.tls_cert)
+        except TlsError as error:
+            self.log.event("certificate_refused", why=str(error))
+
+    def renew_secrets(self) -> None:
+        """Read API keys and certificate again. Raises KeysError, TlsError; what could not be read stays as it was."""
+        self._keys.reload()
+        self._admission.keys_changed()
+        if self._tls is not None:
+            self._tls.renew()
 
     # --- life -------------------------------------------------------------------------------------------------------
 
@@ -415,12 +422,12 @@ class Gateway:
         self._health.watch(replica for pool in self.deployment.pools.values() for replica in pool.replicas)
 
     async def start(self) -> int:
-        """Listen and begin to check replicas; returns the port. Raises OSError, DeployError, ssl.SSLError."""
+        """Listen and begin to check replicas; returns the port. Raises OSError, TlsError."""
         settings = self.settings
-        tls = None
         if settings.tls_cert is not None:
-            tls = _context(settings.tls_cert, settings.tls_key)
-        port = await self.server.start(settings.host, settings.port, tls)
+            password = settings.tls_password
+            self._tls = TlsFiles(settings.tls_cert, settings.tls_key, None if password is None else lambda: password)
+        port = await self.server.start(settings.host, settings.port, self._tls.context if self._tls else None)
         self._watch_health()
         return port
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii as quote
@@ -153,7 +154,9 @@ def model_entry(name: str) -> dict[str, object]:
     return {"id": name, "object": "model", "created": 0, "owned_by": "stellwerk"}
 
 
-def plan(policy: CompiledPolicy, pools: Mapping[str, Pool], resolve: Resolver) -> Plan:
+def plan(
+    policy: CompiledPolicy, pools: Mapping[str, Pool], resolve: Resolver, secrets: Mapping[str, str] = os.environ
+) -> Plan:
     """Work out the replicas of a new version; those that are there already are kept with all they know.
 
     Raises:
@@ -165,7 +168,7 @@ def plan(policy: CompiledPolicy, pools: Mapping[str, Pool], resolve: Resolver) -
         made: list[Replica] = []
         for replica_spec in spec.replicas:
             try:
-                address = address_of(replica_spec, resolve)
+                address = address_of(replica_spec, resolve, secrets)
             except (AddressError, ValueError) as error:
                 raise DeployError(f"Pool {name}: {error}") from error
             old = there.get(replica_spec.name)

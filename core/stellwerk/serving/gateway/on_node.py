@@ -3,10 +3,11 @@
     python3 -I runtime.pyz stellwerk.serving.gateway.on_node serve PORT < ORDER
     python3 -I runtime.pyz stellwerk.serving.gateway.on_node update PORT < ORDER
 
-The order comes on standard input and is in no argument and no environment. Policy and API keys (their hashes) are kept
-in files of the user's own while the gateway runs, so that `update` can replace them: the gateway notices, checks, and
-stays with what it has if the new ones are broken. What it has to say to the desktop are JSON lines with the key
-`stellwerk` on standard output, and the request log; the agent keeps both.
+The order comes on standard input and is in no argument and no environment. Policy, API keys (their hashes) and the
+certificate with its key are kept in files of the user's own while the gateway runs, for when it must start again; the
+keys of engines are kept in memory alone. `update` hands another order to the gateway that runs (`node_control`), which
+checks it and stays with what it has if something is broken. What it has to say to the desktop are JSON lines with the
+key `stellwerk` on standard output, and the request log; the agent keeps both.
 """
 
 from __future__ import annotations
@@ -27,13 +28,16 @@ from stellwerk.serving.gateway.app import Gateway
 from stellwerk.serving.gateway.deployment import DeployError
 from stellwerk.serving.gateway.keeping import Keeping
 from stellwerk.serving.gateway.keys import KeysError
+from stellwerk.serving.gateway.node_control import ControlError, Vault, ask, listen
 from stellwerk.serving.gateway.running import raise_descriptor_limit, run_until_told
 from stellwerk.serving.gateway.settings import GatewaySettings
+from stellwerk.serving.gateway.tls_files import TlsError
 from stellwerk.serving.policy.errors import PolicyErrors
 from stellwerk.serving.policy.load import load_policy
 
 FOLDER = ".local/share/stellwerk/gateways"  # below the home directory; goes with it when the machine is un-paired
 FAILED = 2
+POLICY, KEYS, CERT, CERT_KEY = "policy.yaml", "api-keys.json", "certificate.pem", "certificate-key.pem"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,7 @@ class Order:
 
     `keys`: the text of a file of API keys, None without one. `places`: node of the policy -> host or host:port as this
     node reaches it. `secrets`: values of the environment variables that the policy's replicas take their keys from.
+    `tls_cert`, `tls_key`: PEM texts, both or none; on an update None leaves those that are there.
     """
 
     policy: str
@@ -50,6 +55,8 @@ class Order:
     places: Mapping[str, str] = field(default_factory=dict)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     drain_s: float = 30.0
+    tls_cert: str | None = None
+    tls_key: str | None = field(default=None, repr=False)
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -88,10 +95,10 @@ def runs_on(port: int) -> bool:
         return not alone
 
 
-def write_files(folder: Path, order: Order) -> None:
-    """Policy and keys, each replaced in one step, for the user's eyes alone. Raises OSError."""
+def write_files(folder: Path, texts: Mapping[str, str | None]) -> None:
+    """Files by name, each replaced in one step, for the user's eyes alone; None leaves one as it is. Raises OSError."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for name, text in (("policy.yaml", order.policy), ("api-keys.json", order.keys)):
+    for name, text in texts.items():
         if text is None:
             continue
         draft = folder / f".{name}.{os.getpid()}"
@@ -101,15 +108,22 @@ def write_files(folder: Path, order: Order) -> None:
         draft.replace(folder / name)
 
 
+def files_of(order: Order) -> dict[str, str | None]:
+    """What of an order lies in files."""
+    return {POLICY: order.policy, KEYS: order.keys, CERT: order.tls_cert, CERT_KEY: order.tls_key}
+
+
 def serve(order: Order, port: int) -> int:
     """Run until told to end, again after a crash. 0, or FAILED with a line that says why it does not start."""
     with alone_on(port) as alone:
         if not alone:
             say("failed", text=f"A gateway runs on port {port} of this node already.")
             return FAILED
+        vault = Vault(dict(order.secrets))
         try:
-            return Keeping(lambda again: asyncio.run(_serve(order, port, again)), FAILED, _died).forever()
+            return Keeping(lambda again: asyncio.run(_serve(order, port, again, vault)), FAILED, _died).forever()
         finally:
+            vault.close()
             shutil.rmtree(folder_of(port), ignore_errors=True)
 
 
@@ -117,71 +131,123 @@ def _died(how: str, pause_s: float) -> None:
     say("died", text=f"The gateway ended with {how}; it starts again in {pause_s:g} s.")
 
 
-async def _serve(order: Order, port: int, again: bool) -> int:
-    folder = folder_of(port)
-    first = replace(order, keys=None)  # keys as they are now, also when the policy is the old one
-    if again:
-        # As it was last: another policy may have come since, and clients know the port that was taken.
-        order = replace(order, policy=(folder / "policy.yaml").read_bytes().decode(), keys=None)
-        port = int((folder / "port").read_text())
-    has_keys = order.keys is not None or (folder / "api-keys.json").exists()
-    settings = GatewaySettings(
-        host=order.host,
-        port=port,
-        log_path="-",  # the agent keeps the newest part of it
-        keys_path=str(folder / "api-keys.json") if has_keys else None,
-        drain_s=order.drain_s,
-        descriptors=raise_descriptor_limit(),
-    )
-    os.environ.update(order.secrets)
+async def _serve(order: Order, asked_port: int, again: bool, vault: Vault) -> int:
+    folder, port = folder_of(asked_port), asked_port
     try:
-        write_files(folder, order)
-        try:
-            gateway = _gateway(order, settings, folder)
-        except (PolicyErrors, DeployError):
-            if not again:
-                raise
-            # The policy that came last was one that the gateway had refused: back to that of the start.
-            write_files(folder, first)
-            gateway = _gateway(first, settings, folder)
-        bound = await gateway.start()
+        if again:
+            # As it was last: another order may have come since, and clients know the port that was taken.
+            order = replace(order, policy=(folder / POLICY).read_bytes().decode())
+            port = int((folder / "port").read_text())
+        else:
+            write_files(folder, files_of(order))
+        running = NodeGateway(order, folder, port, vault)
+        bound = await running.start()
     except PolicyErrors as error:
         say("failed", text="\n".join(str(problem) for problem in error.problems))
         return FAILED
-    except (DeployError, KeysError) as error:
+    except (DeployError, KeysError, TlsError) as error:
         say("failed", text=str(error))
         return FAILED
     except OSError as error:
-        say("failed", text=f"It cannot listen on {order.host}:{port}: {error.strerror or error}.")
+        say("failed", text=f"It cannot start on {order.host}:{port}: {error.strerror or error}.")
         return FAILED
     (folder / "port").write_text(str(bound))
-    say("listening", host=order.host, port=bound, policy=gateway.deployment.policy.revision)
-    await run_until_told(gateway, lambda words: say("ending", text=words))
+    say("listening", host=order.host, port=bound, policy=running.gateway.deployment.policy.revision)
+    await run_until_told(running.gateway, lambda words: say("ending", text=words))
+    running.close()
     say("ended")
     return 0
 
 
-def _gateway(order: Order, settings: GatewaySettings, folder: Path) -> Gateway:
-    policy = load_policy(order.policy)
-    return Gateway(policy, settings, resolve=from_table(order.places), policy_path=folder / "policy.yaml")
+class NodeGateway:
+    """A gateway with the socket over which it is given other orders. Raises what `Gateway` and `load_policy` raise."""
+
+    def __init__(self, order: Order, folder: Path, port: int, vault: Vault) -> None:
+        self._folder = folder
+        self._vault = vault
+        self._has_tls = (folder / CERT).exists()
+        self._control: asyncio.Server | None = None
+        settings = GatewaySettings(
+            host=order.host,
+            port=port,
+            log_path="-",  # the agent keeps the newest part of it
+            keys_path=str(folder / KEYS),
+            tls_cert=str(folder / CERT) if self._has_tls else None,
+            tls_key=str(folder / CERT_KEY) if self._has_tls else None,
+            watch_policy=False,  # other policies come over the socket
+            drain_s=order.drain_s,
+            descriptors=raise_descriptor_limit(),
+        )
+        self.gateway = Gateway(
+            load_policy(order.policy), settings, resolve=from_table(order.places), secrets=vault.read(),
+            policy_path=folder / POLICY,
+        )  # fmt: skip
+
+    async def start(self) -> int:
+        port = await self.gateway.start()
+        self._control = await listen(self._folder, self._take)
+        return port
+
+    def close(self) -> None:
+        if self._control is not None:
+            self._control.close()
+
+    async def _take(self, text: str) -> dict[str, str]:
+        """Another order has come: {"updated": revision}, or {"failed": why} and nothing has changed."""
+        gateway, folder = self.gateway, self._folder
+        try:
+            order = Order(**json.loads(text))
+        except (ValueError, TypeError) as error:
+            return {"failed": f"This gateway does not understand the order: {error}. Stop it and start it again."}
+        if order.tls_cert is not None and not self._has_tls:
+            return {"failed": "It was started without a certificate. Stop it, and start it with one."}
+        before = {name: _text(folder / name) for name in files_of(order)}
+        secrets = gateway.secrets
+        try:
+            policy = await asyncio.to_thread(load_policy, order.policy)
+            write_files(folder, files_of(order))
+            gateway.secrets = {**secrets, **order.secrets}  # rolling back needs those of before
+            gateway.renew_secrets()
+            gateway.deploy(policy)
+        except (PolicyErrors, DeployError, KeysError, TlsError, OSError) as error:
+            gateway.secrets = secrets
+            self._put_back(before)
+            return {"failed": str(error)}
+        self._vault.store(dict(gateway.secrets))
+        return {"updated": policy.revision}
+
+    def _put_back(self, before: Mapping[str, str | None]) -> None:
+        try:
+            write_files(self._folder, before)
+            for name, text in before.items():
+                if text is None:
+                    (self._folder / name).unlink(missing_ok=True)
+            self.gateway.renew_secrets()
+        except (KeysError, TlsError, OSError) as error:
+            self.gateway.log.event("not_put_back", why=str(error))
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode()
+    except FileNotFoundError:
+        return None
 
 
 def update(order: Order, port: int) -> int:
-    """Give a running gateway another policy, and keys where the order has some."""
-    folder = folder_of(port)
+    """Give a running gateway another order: policy, keys of engines, and API keys and certificate where it has some."""
     if not runs_on(port):
         say("failed", text=f"No gateway runs on port {port} of this node.")
         return FAILED
     try:
-        policy = load_policy(order.policy)
-        write_files(folder, order)
-    except PolicyErrors as error:
-        say("failed", text="\n".join(str(problem) for problem in error.problems))
+        answer = ask(folder_of(port), order.to_json())
+    except ControlError as error:
+        say("failed", text=str(error))
         return FAILED
-    except OSError as error:
-        say("failed", text=f"The policy cannot be written: {error.strerror or error}.")
+    if "updated" not in answer:
+        say("failed", text=answer.get("failed", "It answered nothing."))
         return FAILED
-    say("updated", policy=policy.revision)
+    say("updated", policy=answer["updated"])
     return 0
 
 

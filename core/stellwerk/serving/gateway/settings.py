@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,7 @@ class GatewaySettings:
     port: int = 8080
     tls_cert: str | None = None
     tls_key: str | None = None
+    tls_password: str | None = field(default=None, repr=False)  # of a key that is encrypted
     log_path: str | None = "-"
     keys_path: str | None = None
     watch_policy: bool = True

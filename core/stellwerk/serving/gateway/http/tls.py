@@ -232,11 +232,11 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
         return self._tls if name == "ssl_object" else self._raw.get_extra_info(name, default)
 
 
-def server_context(cert: str, key: str | None) -> ssl.SSLContext:
-    """A context for a server with this certificate. Raises OSError, ssl.SSLError."""
+def server_context(cert: str, key: str | None, password: Callable[[], str]) -> ssl.SSLContext:
+    """A context for a server with this certificate. Raises OSError, ssl.SSLError, and what `password` raises."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.options |= ssl.OP_NO_RENEGOTIATION
     context.set_alpn_protocols(["http/1.1"])
-    context.load_cert_chain(cert, key)
+    context.load_cert_chain(cert, key, password)
     return context
