@@ -40,5 +40,9 @@ class Health(QObject):
         else:
             head.show_cluster(cluster.name, self.tr("fine"), "circle-check", "good")
         text = self.tr("Connected to {ready} of {all} agents").format(ready=ready, all=len(nodes))
-        fine = ready == len(nodes) and ready > 0
-        status.set_connection(text, "circle-check" if fine else "alert-triangle", "good" if fine else "warn")
+        if ready == len(nodes) and ready:
+            status.set_connection(text, "circle-check", "good")
+        elif any(n.state in ("reconnecting", "needs attention") for n in nodes):
+            status.set_connection(text, "alert-triangle", "warn")
+        else:  # nobody has been called yet
+            status.set_connection(text, "circle-minus", "muted")

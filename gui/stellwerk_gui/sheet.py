@@ -45,6 +45,7 @@ QMessageBox QLabel#qt_msgbox_informativelabel {{ color: {t.muted}; min-width: {p
 QMainWindow, QDialog, QWidget#page, QStackedWidget {{ background: {t.canvas}; }}
 QToolTip {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.line}; padding: {px(4)} {px(8)}; }}
 QScrollArea, QScrollArea > QWidget > QWidget {{ background: transparent; border: 0; }}
+QAbstractScrollArea::corner {{ background: transparent; border: 0; }}
 QScrollBar:vertical {{ background: transparent; width: {px(10)}; margin: 0; }}
 QScrollBar:horizontal {{ background: transparent; height: {px(10)}; margin: 0; }}
 QScrollBar::handle {{ background: {t.hover}; border-radius: {px(3)}; min-height: {px(24)}; min-width: {px(24)};

@@ -86,6 +86,18 @@ class Page(QWidget):
         narrow = self.width() < theme.current().px(SHORT_BELOW_PX)
         for button, text in self._short:
             button.set_short(narrow, text)
+        self._fit_state()
+
+    def _fit_state(self) -> None:
+        """Where not all words of the line have room, the last of them go: what is odd is worth more."""
+        row, words = self._title_row, (self.before, self.state_icon, self.odd, self.state)
+        items = [row.itemAt(i) for i in range(row.count())]
+        taken = sum(i.sizeHint().width() for i in items if i.widget() not in words and not i.isEmpty())
+        shown = [w for w in words if w is self.state or not w.isHidden()]
+        gaps = row.spacing() * (sum(not i.isEmpty() for i in items) + 1)
+        room = self.width() - taken - gaps - 2 * theme.current().px(16)
+        wanted = sum(w.sizeHint().width() for w in shown)
+        self.state.setVisible(wanted <= room or not self.odd.text())
 
     def set_state(
         self, text: str, icon_name: str = "", colour: str = "good", *, before: str = "", odd: str = ""
@@ -101,6 +113,7 @@ class Page(QWidget):
         self.state_icon.setVisible(bool(icon_name))
         if icon_name:
             self.state_icon.set_icon(icon_name, colour)
+        self._fit_state()
 
     def shown(self) -> None:
         """Called whenever the page comes to the front."""

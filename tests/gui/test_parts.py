@@ -107,6 +107,16 @@ class TestProofCells:
         cells = rows_of(new, columns_of(new), old)[0].cells
         assert [c.old for c in cells] == ["", "was 97.0"]
 
+    def test_a_route_is_not_compared_by_its_time(self) -> None:
+        new, old = proof(check("route", text="direct", value=171.4)), proof(check("route", text="direct", value=244.8))
+        assert rows_of(new, columns_of(new), old)[0].cells[0].old == ""
+
+    def test_both_halves_together_are_said_to_be_both(self) -> None:
+        a = check("bandwidth", value=97.9, unit="Gb/s", pass_mark=92.0)
+        both = replace(a, kind="bandwidth-port", half="A+B", value=111.0, verdict=Verdict.DEGRADED)
+        found = proof(a, both)
+        assert rows_of(found, columns_of(found))[0].cells[0].text == "A+B 111.0"
+
     def test_a_kind_that_is_not_known_is_not_swallowed(self) -> None:
         found = proof(check("moon", Verdict.FAIL, text="full"))
         assert rows_of(found, columns_of(found))[0].cells[0].text == "full"

@@ -18,7 +18,7 @@ from stellwerk_gui.cluster.following import Follower
 from stellwerk_gui.cluster.legend import Legend
 from stellwerk_gui.cluster.panel import NodePanel
 from stellwerk_gui.cluster.tiles import TileValue, tile_values
-from stellwerk_gui.cluster.views import live_view, topology_word
+from stellwerk_gui.cluster.views import live_view, topology_in_words
 from stellwerk_gui.controller import Controller
 from stellwerk_gui.palette import Command
 from stellwerk_gui.shell import Page
@@ -156,6 +156,9 @@ class ClusterPage(Page):
         """Show what is known now."""
         nodes = self.controller.nodes
         now = time.monotonic()
+        self.legend.setVisible(bool(nodes) and self.choice.value == "map")
+        for control in (self.choice, self.prove_button):
+            control.setEnabled(bool(nodes))
         if not nodes:
             self.stack.setCurrentWidget(self.empty)
             self.strip.show_tiles(())
@@ -188,7 +191,7 @@ class ClusterPage(Page):
     def _say(self, nodes_ready: int, total: int) -> None:
         look = self.controller.look
         text = self.tr("{ready} of {total} nodes connected").format(ready=nodes_ready, total=total)
-        kind = "" if look is None else f"{topology_word(look.topology.kind)}{_speed(look)}"
+        kind = "" if look is None else f"{topology_in_words(look.topology.kind)}{_speed(look)}"
         notes = self.controller.node_notes()
         bad = sum(note[0] == "bad" for note in notes.values())
         odd = ""
@@ -198,14 +201,15 @@ class ClusterPage(Page):
         elif notes:
             odd = self.tr("1 degraded") if len(notes) == 1 else self.tr("{n} degraded").format(n=len(notes))
         elif nodes_ready < total:
-            away = total - nodes_ready
-            odd = self.tr("1 not connected") if away == 1 else self.tr("{n} not connected").format(n=away)
+            odd = text
+        if odd and not notes:
+            text, odd = "", text  # who is not there is said by the same words
         if not odd:
             self.set_state(" · ".join(part for part in (text, kind) if part))
             return
         rest = f"· {kind}" if kind else ""
         sign = ("circle-x", "bad") if bad else ("alert-triangle", "warn")
-        self.set_state(rest, *sign, before=f"{text},", odd=odd)
+        self.set_state(rest, *sign, before=f"{text}," if text else "", odd=odd)
 
     def open_node(self, name: str) -> None:
         """Show one node in the panel."""

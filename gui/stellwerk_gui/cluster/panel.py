@@ -17,11 +17,11 @@ from stellwerk_gui.widgets.controls import (
     Icon,
     Note,
     Swatch,
+    Tag,
     clear_layout,
     frame,
     hbox,
     label,
-    restyle,
     sentence,
 )
 from stellwerk_gui.widgets.side_panel import SidePanel
@@ -53,7 +53,7 @@ class NodePanel(SidePanel):
         self.head.addLayout(self._swatch)
         self.title = label("", "title")
         self.head.addWidget(self.title)
-        self.tag = label("", "tag-plain")
+        self.tag = Tag()
         self.head.addWidget(self.tag)
         foot = self.add_foot()
         foot.addWidget(Button(self.tr("Logs"), icon_name="align-left", on_click=lambda: self.logs.emit(self.name)))
@@ -132,9 +132,8 @@ class NodePanel(SidePanel):
 
     def _show_tag(self, state: str, finding: str) -> None:
         words = {"bad": self.tr("Needs attention"), "degraded": self.tr("Degraded")}
-        self.tag.setText(words.get(finding) or state_word(state))
-        kind = {"bad": "tag-bad", "degraded": "tag-warn"}.get(finding)
-        restyle(self.tag, kind=kind or ("tag-good" if state == "ready" else "tag-plain"))
+        kind = {"bad": "bad", "degraded": "warn"}.get(finding)
+        self.tag.say(words.get(finding) or state_word(state), kind or ("good" if state == "ready" else "plain"))
 
     def _section(self, text: str) -> None:
         self.column.addWidget(frame("line"))

@@ -45,6 +45,19 @@ def topology_word(kind: TopologyKind) -> str:
     }[kind]
 
 
+def topology_in_words(kind: TopologyKind) -> str:
+    """The same in the middle of a sentence."""
+    return {
+        TopologyKind.SINGLE: translate("single"),
+        TopologyKind.PAIR: translate("pair"),
+        TopologyKind.RING: translate("ring"),
+        TopologyKind.CHAIN: translate("chain"),
+        TopologyKind.SWITCH: translate("switch"),
+        TopologyKind.MIXED: translate("mixed"),
+        TopologyKind.UNKNOWN: translate("not complete yet"),
+    }[kind]
+
+
 def state_word(state: str) -> str:
     """The state of a link (value of `LinkState`) in the user's language."""
     words = {
@@ -99,7 +112,8 @@ def cables_right(look: Look) -> tuple[int, int]:
     slow = sum(c.speed_mbps is not None and c.speed_mbps < 200_000 for c in cabling.cables if (c.a, c.b) not in bad)
     right = sum((c.a, c.b) not in bad for c in cabling.cables) - slow + len(cabling.switch_links)
     wrong = sum(f.severity is Severity.BAD and bool(f.missing or f.belongs) for f in look.cable_findings)
-    return right, right + max(wrong, len(bad) + sum(len(f.missing) for f in look.cable_findings if not f.belongs))
+    needed = right + max(wrong, len(bad) + sum(len(f.missing) for f in look.cable_findings if not f.belongs))
+    return right, max(needed, len(look.members)) if cabling.switch_links else needed
 
 
 def plan_view(plan: Plan, look: Look, nodes: Sequence[NodeSnapshot]) -> MapView:

@@ -16,7 +16,7 @@ from stellwerk_gui import theme
 from stellwerk_gui.bridge import Task
 from stellwerk_gui.controller import Controller
 from stellwerk_gui.measure.figures import TRANSPORTS, algorithm_word
-from stellwerk_gui.widgets.controls import Button, Icon, clear_layout, frame, hbox, label, restyle, sentence, vbox
+from stellwerk_gui.widgets.controls import Button, Icon, Tag, clear_layout, frame, hbox, label, sentence, vbox
 
 if TYPE_CHECKING:
     from stellwerk.measure.collectives import Progress
@@ -46,7 +46,7 @@ class SelfTestCard(QWidget):
         column = vbox(card, margins=(0, 12, 0, 12), spacing=8)
         head = hbox(margins=(16, 0, 16, 0), spacing=8)
         head.addWidget(label(self.tr("Collective self-test"), "heading"))
-        self.tag = label("", "tag-plain")
+        self.tag = Tag()
         head.addWidget(self.tag)
         head.addStretch(1)
         self.what = label("", "second-muted")
@@ -148,8 +148,7 @@ class SelfTestCard(QWidget):
 
     def _say(self, kind: str, tag: str, note: str) -> None:
         self.tag.setVisible(bool(tag))
-        self.tag.setText(tag)
-        restyle(self.tag, kind=f"tag-{kind or 'plain'}")
+        self.tag.say(tag, kind or "plain")
         self.note.setText(note)
 
     def show_test(self, test: SelfTest) -> None:

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 from stellwerk.model.finding import Severity
 from stellwerk.setup import wizard
 from stellwerk_gui import theme
-from stellwerk_gui.cluster.views import topology_word
+from stellwerk_gui.cluster.views import topology_in_words
 from stellwerk_gui.controller import Controller
 from stellwerk_gui.language import local
 from stellwerk_gui.palette import Command
@@ -252,7 +252,7 @@ class SetupPage(Page):
         if count:
             parts.append(self.tr("1 node") if count == 1 else self.tr("{n} nodes").format(n=count))
         if look is not None and count > 1:
-            parts.append(topology_word(look.topology.kind))
+            parts.append(topology_in_words(look.topology.kind))
         self.set_state(", ".join(parts))
 
     def show_test_of(self, node: str) -> None:

@@ -40,7 +40,7 @@ COLUMNS = (
     Column("bandwidth-b", ("bandwidth-port", "bandwidth"), "B"),
     Column("latency", ("latency",)),
 )
-PER_CABLE = ("bandwidth", "bandwidth-port", "latency")
+PER_CABLE = MEASURED = ("bandwidth", "bandwidth-port", "latency")
 KNOWN_KINDS = frozenset(kind for column in COLUMNS for kind in column.kinds)
 
 
@@ -131,7 +131,9 @@ def _cell(own: Sequence[Check], column: Column, earlier: dict[tuple[str, str, st
     text = _text(speaking, column)
     if verdict is not Verdict.PASS and len(wrong) < len(halves):
         text = translate("{value} on {half}").format(value=text, half=", ".join(sorted(wrong)))
-    return Cell(text, verdict, checks, speaking.value if speaking.kind == column.main else None, _old(checks, earlier))
+    return Cell(
+        text, verdict, checks, speaking.value if speaking.kind == column.main else None, _old(checks, speaking, earlier)
+    )
 
 
 def _speaking(checks: Sequence[Check], column: Column, verdict: Verdict) -> Check:
@@ -146,7 +148,8 @@ def _speaking(checks: Sequence[Check], column: Column, verdict: Verdict) -> Chec
 
 def _text(check: Check, column: Column) -> str:
     if check.kind in ("bandwidth", "bandwidth-port") and check.value is not None:
-        return f"{check.value:.1f}"
+        # Both halves together have another mark than the one in the column's head.
+        return f"{BOTH} {check.value:.1f}" if check.half == BOTH else f"{check.value:.1f}"
     return said(check)
 
 
@@ -164,15 +167,16 @@ def _key(check: Check) -> tuple[str, str, str]:
     return (check.kind, check.node, check.subject)
 
 
-def _old(checks: Sequence[Check], earlier: dict[tuple[str, str, str], Check]) -> str:
-    """The earlier value, where it differs enough to be worth reading."""
-    for check in checks:
+def _old(checks: Sequence[Check], speaking: Check, earlier: dict[tuple[str, str, str], Check]) -> str:
+    """What the cell said before, where it differs enough to be worth reading."""
+    for check in (speaking, *checks):
         before = earlier.get(_key(check))
         if before is None:
             continue
-        differs = before.value and check.value is not None and abs(check.value - before.value) / abs(before.value)
-        if before.verdict is not check.verdict or (differs and differs > COMPARE_OVER):
-            shown = f"{before.value:.1f}" if before.value is not None else said(before)
+        both = check.kind in MEASURED and before.value and check.value is not None
+        differs = abs(check.value - before.value) / abs(before.value) if both else 0.0  # type: ignore[operator]
+        if before.verdict is not check.verdict or (check is speaking and differs > COMPARE_OVER):
+            shown = f"{before.value:.1f}" if both else said(before)
             return translate("was {value}").format(value=shown)
     return ""
 

@@ -11,15 +11,15 @@ from stellwerk_gui import theme
 from stellwerk_gui.language import local
 from stellwerk_gui.setup.proof_cells import Cell, Column, Row, head, kind_word, said, verdict_word
 from stellwerk_gui.widgets.controls import Swatch as NodeSwatch
-from stellwerk_gui.widgets.controls import clear_layout, frame, hbox, label, restyle, sentence, vbox
+from stellwerk_gui.widgets.controls import Tag, clear_layout, frame, hbox, keep_lines, label, sentence, vbox
 from stellwerk_gui.widgets.ink import CENTRE, LEFT, write
 
 EVIDENCE_LINES = 6
 TAGS = {
-    Verdict.PASS: "tag-good",
-    Verdict.DEGRADED: "tag-warn",
-    Verdict.FAIL: "tag-bad",
-    Verdict.NOT_AVAILABLE: "tag-plain",
+    Verdict.PASS: "good",
+    Verdict.DEGRADED: "warn",
+    Verdict.FAIL: "bad",
+    Verdict.NOT_AVAILABLE: "plain",
 }
 
 
@@ -39,7 +39,7 @@ class CellDetail(QWidget):
         top.addLayout(self._swatch_place)
         self._title = label("", "heading")
         top.addWidget(self._title)
-        self._tag = label("", "tag-plain")
+        self._tag = Tag()
         top.addWidget(self._tag)
         top.addStretch(1)
         words.addLayout(top)
@@ -53,19 +53,24 @@ class CellDetail(QWidget):
         self._evidence.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._evidence.hide()
         words.addWidget(self._evidence)
+        remedy = hbox(spacing=6)
+        self._to_do = label(self.tr("What to do:"), "heading")
+        remedy.addWidget(self._to_do, 0, Qt.AlignmentFlag.AlignTop)
         self._what = label("", wrap=True, selectable=True)
-        words.addWidget(self._what)
+        remedy.addWidget(self._what, 1)
         words.addStretch(1)
+        words.addLayout(remedy)
         self.bars = Bars()
         row.addWidget(self.bars, 2)
         self._tag.hide()
+        self._to_do.hide()
 
     def show_nothing(self) -> None:
         """No cell is in hand."""
         clear_layout(self._swatch_place)
         for words in (self._title, self._what):
             words.setText("")
-        for widget in (self._tag, self._evidence, self.bars):
+        for widget in (self._tag, self._evidence, self.bars, self._to_do):
             widget.hide()
         self._why.setText(self.tr("What was measured appears here, cell by cell."))
         self._why.show()
@@ -79,16 +84,16 @@ class CellDetail(QWidget):
         clear_layout(self._swatch_place)
         self._swatch_place.addWidget(NodeSwatch(number))
         where = row.node if row.port is None else self.tr("{node} port {n}").format(node=row.node, n=row.port)
-        value = f"{cell.text} {unit}".strip() if column.main == "bandwidth" and cell.value is not None else cell.text
+        value = f"{cell.text} {unit}".strip() if column.main == "bandwidth" and cell.text[-1:].isdigit() else cell.text
         self._title.setText(f"{where}, {head(column)}: {value}")
         self._tag.setVisible(cell.verdict is not None)
         if cell.verdict is None:
             self._why.setText(self.tr("Not measured yet."))
             self._evidence.hide()
+            self._to_do.hide()
             self._what.setText("")
             return
-        self._tag.setText(verdict_word(cell.verdict))
-        restyle(self._tag, kind=TAGS[cell.verdict])
+        self._tag.say(verdict_word(cell.verdict), TAGS[cell.verdict])
         speaking = next(c for c in cell.checks if c.verdict is cell.verdict)
         why = speaking.why or (self.tr("It is as it should be.") if cell.verdict is Verdict.PASS else "")
         self._why.setText(sentence(why))
@@ -97,8 +102,14 @@ class CellDetail(QWidget):
         self._evidence.show()
         self._fit_evidence()
         remedies = list(dict.fromkeys(sentence(c.remedy) for c in cell.checks if c.remedy))
-        self._what.setText(self.tr("What to do: {text}").format(text=" ".join(remedies)) if remedies else "")
-        self._what.setVisible(bool(remedies))
+        self._what.setText(" ".join(remedies))
+        for widget in (self._to_do, self._what):
+            widget.setVisible(bool(remedies))
+        self._fit_words()
+
+    def _fit_words(self) -> None:
+        """Nothing may lie on anything else in a low window: it scrolls."""
+        keep_lines(self._why, self._what)
 
     def _fit_evidence(self) -> None:
         """As high as its lines, wrapped as they are; more than a few scroll."""
@@ -112,10 +123,12 @@ class CellDetail(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit_evidence()
+        self._fit_words()
 
     def text(self) -> str:
         """Everything that is shown, for copying and for tests."""
-        return "\n".join((self._title.text(), self._why.text(), self._evidence.toPlainText(), self._what.text()))
+        what = f"{self._to_do.text()} {self._what.text()}" if self._what.text() else ""
+        return "\n".join((self._title.text(), self._why.text(), self._evidence.toPlainText(), what))
 
 
 def _line(check: Check) -> str:

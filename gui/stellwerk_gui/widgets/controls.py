@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QKeySequence, QPainter, QPaintEvent
+from PySide6.QtGui import QAction, QKeySequence, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QButtonGroup,
@@ -239,6 +239,45 @@ class Icon(QLabel):
         self.setFixedSize(size, size)
 
 
+TAG_ICONS: Mapping[str, str] = MappingProxyType({"good": "circle-check", "warn": "alert-triangle", "bad": "circle-x"})
+
+
+class Tag(QLabel):
+    """A word on a tinted ground, with the sign of what it says. kind: plain | good | warn | bad | accent | info."""
+
+    def __init__(self, text: str = "", kind: str = "plain") -> None:
+        super().__init__()
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self._kind = ""
+        self.say(text, kind)
+
+    def say(self, text: str, kind: str) -> None:
+        self.setText(text)
+        if kind != self._kind:
+            self._kind = kind
+            restyle(self, kind=f"tag-{kind}")
+            self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        room = theme.current().px(18) if self._kind in TAG_ICONS else 0
+        return super().sizeHint() + QSize(room, 0)
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self._kind not in TAG_ICONS:
+            return
+        px = theme.current().px
+        painter = QPainter(self)
+        box = QRectF(px(7), (self.height() - px(13)) / 2, px(13), px(13))
+        paint_icon(painter, TAG_ICONS[self._kind], box, tokens_colour(self._kind))
+        painter.end()
+
+
 class Swatch(QFrame):
     """The 10 px square with a node's colour."""
 
@@ -321,6 +360,10 @@ class Note(QFrame):
         row.addLayout(column, 1)
         self.show_text(kind, title, text)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        keep_lines(self._title, self._text)
+
     def show_text(self, kind: str, title: str, text: str) -> None:
         restyle(self, kind=f"note-{kind}")
         self._icon.set_icon(NOTE_ICONS[kind], "muted" if kind == "plain" else kind)
@@ -328,6 +371,13 @@ class Note(QFrame):
         self._title.setVisible(bool(title))
         self._text.setText(local(text))
         self._text.setVisible(bool(text))
+        keep_lines(self._title, self._text)
+
+
+def keep_lines(*labels: QLabel) -> None:
+    """In a low window a layout would take the last lines of wrapped words for spare room."""
+    for words in labels:
+        words.setMinimumHeight(words.heightForWidth(words.width()) if words.text() and words.width() > 1 else 0)
 
 
 def hbox(

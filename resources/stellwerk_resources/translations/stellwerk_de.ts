@@ -77,7 +77,7 @@
   </message>
   <message>
    <source>Try a virtual cluster</source>
-   <translation>Virtuellen Cluster testen</translation>
+   <translation>Virtuell ausprobieren</translation>
   </message>
   <message>
    <source>Virtual cluster: end it</source>
@@ -326,8 +326,8 @@
    <translation>Noch nicht gemessen.</translation>
   </message>
   <message>
-   <source>What to do: {text}</source>
-   <translation>Zu tun: {text}</translation>
+   <source>What to do:</source>
+   <translation>Zu tun:</translation>
   </message>
   <message>
    <source>What was measured</source>
@@ -443,10 +443,6 @@
    <translation>1 braucht Hilfe</translation>
   </message>
   <message>
-   <source>1 not connected</source>
-   <translation>1 nicht verbunden</translation>
-  </message>
-  <message>
    <source>Add node</source>
    <translation>Knoten hinzufügen</translation>
   </message>
@@ -489,10 +485,6 @@
   <message>
    <source>{n} need attention</source>
    <translation>{n} brauchen Hilfe</translation>
-  </message>
-  <message>
-   <source>{n} not connected</source>
-   <translation>{n} nicht verbunden</translation>
   </message>
   <message>
    <source>{ready} of {total} nodes connected</source>
@@ -909,7 +901,7 @@
   </message>
   <message>
    <source>Pair</source>
-   <translation>Koppeln</translation>
+   <translation>Paar</translation>
   </message>
   <message>
    <source>Read from the nodes: each one calls on every port and hears who answers.</source>
@@ -1039,7 +1031,7 @@
   </message>
   <message>
    <source>Measured on {where}</source>
-   <translation>Gemessen auf {where}</translation>
+   <translation>Gemessen: {where}</translation>
   </message>
   <message>
    <source>Not measured: {what}.</source>
@@ -1083,7 +1075,7 @@
   </message>
   <message>
    <source>Stopped; measured until then on {where}</source>
-   <translation>Angehalten; bis dahin gemessen auf {where}</translation>
+   <translation>Angehalten; bis dahin gemessen: {where}</translation>
   </message>
   <message>
    <source>The machines are simulated: their ranks share this computer, and so do the figures.</source>
@@ -1867,7 +1859,7 @@
   </message>
   <message>
    <source>Every action by name</source>
-   <translation>Jede Aktion beim Namen</translation>
+   <translation>Jede Aktion nach Namen</translation>
   </message>
   <message>
    <source>Keys</source>
@@ -1883,7 +1875,7 @@
   </message>
   <message>
    <source>Look</source>
-   <translation>Ansehen</translation>
+   <translation>Aussehen</translation>
   </message>
   <message>
    <source>Open folder</source>
@@ -2091,7 +2083,7 @@
   </message>
   <message>
    <source>Try a virtual cluster</source>
-   <translation>Virtuellen Cluster testen</translation>
+   <translation>Virtuell ausprobieren</translation>
   </message>
   <message>
    <source>{n} machines found</source>
@@ -2128,7 +2120,7 @@
   </message>
   <message>
    <source>Hottest</source>
-   <translation>Heißeste</translation>
+   <translation>Heißester</translation>
   </message>
   <message>
    <source>Power</source>
@@ -2159,7 +2151,7 @@
   </message>
   <message>
    <source>Hottest</source>
-   <translation>Heißeste</translation>
+   <translation>Heißester</translation>
   </message>
   <message>
    <source>Power</source>
@@ -2516,7 +2508,7 @@
   </message>
   <message>
    <source>Close this cluster and choose “Try a virtual cluster” again</source>
-   <translation>Diesen Cluster schließen und erneut „Virtuellen Cluster testen“ wählen</translation>
+   <translation>Diesen Cluster schließen und erneut „Virtuell ausprobieren“ wählen</translation>
   </message>
   <message>
    <source>CmaTotal: 0 kB, CmaFree: {cma_free_kb} kB</source>
@@ -2660,7 +2652,7 @@
   </message>
   <message>
    <source>Give the sudo password and try again</source>
-   <translation>Das sudo-Passwort angeben und erneut versuchen</translation>
+   <translation>Das Sudo-Passwort angeben und nochmals versuchen</translation>
   </message>
   <message>
    <source>Give the sudo password, or switch the interface on, and look again.</source>
@@ -2829,6 +2821,10 @@
   <message>
    <source>Leave it, or pull it.</source>
    <translation>Es lassen oder ziehen.</translation>
+  </message>
+  <message>
+   <source>Let the nodes reach each other first</source>
+   <translation>Zuerst die Knoten einander erreichen lassen</translation>
   </message>
   <message>
    <source>Link speed and PCIe width depend on it.</source>
@@ -3175,8 +3171,8 @@
    <translation>arp_ignore, arp_announce und rp_filter auf den Hälften des Fabrics setzen.</translation>
   </message>
   <message>
-   <source>Set the fabric up first: stellwerk plan, stellwerk apply</source>
-   <translation>Zuerst das Fabric einrichten: stellwerk plan, stellwerk apply</translation>
+   <source>Set the fabric up first</source>
+   <translation>Zuerst das Fabric einrichten</translation>
   </message>
   <message>
    <source>Shut the machine down, unplug its power for a minute, start it.</source>
@@ -3744,7 +3740,7 @@
   </message>
   <message>
    <source>boot-unit</source>
-   <translation>Boot-Unit</translation>
+   <translation>Rückweg beim Start</translation>
   </message>
   <message>
    <source>both halves of every cabled port have addresses in one subnet, by 40-cx7.yaml</source>
@@ -3772,7 +3768,7 @@
   </message>
   <message>
    <source>check</source>
-   <translation>Vergleich</translation>
+   <translation>Prüfung</translation>
   </message>
   <message>
    <source>check from the inside</source>
@@ -3903,8 +3899,8 @@
    <translation>Dateien</translation>
   </message>
   <message>
-   <source>finish or close Stellwerk on {holder}, or take the node over (--take-over)</source>
-   <translation>Stellwerk auf {holder} fertig machen oder schließen, oder den Knoten übernehmen (--take-over)</translation>
+   <source>finish or close Stellwerk on {holder}, or take the node over</source>
+   <translation>Stellwerk auf {holder} fertig machen oder schließen, oder den Knoten übernehmen</translation>
   </message>
   <message>
    <source>finish the key exchange</source>
@@ -4164,7 +4160,7 @@
   </message>
   <message>
    <source>it panics in the PCIe DOE mailbox</source>
-   <translation>er stürzt im PCIe-DOE-Mailbox ab</translation>
+   <translation>er stürzt in der PCIe-DOE-Mailbox ab</translation>
   </message>
   <message>
    <source>it takes the clocks of two nodes</source>
@@ -4248,7 +4244,7 @@
   </message>
   <message>
    <source>judge</source>
-   <translation>Urteil</translation>
+   <translation>Vorprüfung</translation>
   </message>
   <message>
    <source>keep the new network</source>
@@ -4840,7 +4836,7 @@
   </message>
   <message>
    <source>reconfigure</source>
-   <translation>neu einstellen</translation>
+   <translation>Netz neu einstellen</translation>
   </message>
   <message>
    <source>reconfigure {names}</source>
@@ -5016,7 +5012,7 @@
   </message>
   <message>
    <source>space</source>
-   <translation>Platz</translation>
+   <translation>freier Platz</translation>
   </message>
   <message>
    <source>sshd ignores the keys because others may write {path}: run chmod go-w {path}</source>
@@ -5033,10 +5029,6 @@
   <message>
    <source>starting the agent</source>
    <translation>startet den Agenten</translation>
-  </message>
-  <message>
-   <source>stellwerk mesh on</source>
-   <translation>stellwerk mesh on</translation>
   </message>
   <message>
    <source>stop some</source>
@@ -7127,7 +7119,7 @@
   </message>
   <message>
    <source>Pair</source>
-   <translation>Koppeln</translation>
+   <translation>Paar</translation>
   </message>
   <message>
    <source>Ready</source>
@@ -7158,6 +7150,14 @@
    <translation>Kabel sind richtig</translation>
   </message>
   <message>
+   <source>chain</source>
+   <translation>Kette</translation>
+  </message>
+  <message>
+   <source>mixed</source>
+   <translation>gemischt</translation>
+  </message>
+  <message>
    <source>no address</source>
    <translation>keine Adresse</translation>
   </message>
@@ -7168,6 +7168,26 @@
   <message>
    <source>nobody answers</source>
    <translation>niemand antwortet</translation>
+  </message>
+  <message>
+   <source>not complete yet</source>
+   <translation>noch unvollständig</translation>
+  </message>
+  <message>
+   <source>pair</source>
+   <translation>Paar</translation>
+  </message>
+  <message>
+   <source>ring</source>
+   <translation>Ring</translation>
+  </message>
+  <message>
+   <source>single</source>
+   <translation>einzeln</translation>
+  </message>
+  <message>
+   <source>switch</source>
+   <translation>Switch</translation>
   </message>
   <message>
    <source>to the switch</source>
