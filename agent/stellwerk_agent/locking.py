@@ -52,7 +52,7 @@ class NodeLock:
             raise Busy(
                 say("the node is held by {holder}", holder=holder),
                 why="Two desktops that change one node would undo each other's work",
-                remedy=say("finish or close Stellwerk on {holder}, or take the node over (--take-over)", holder=holder),
+                remedy=say("finish or close Stellwerk on {holder}, or take the node over", holder=holder),
             )
 
     async def _take(self, call: Call, params: Take) -> dict[str, str]:

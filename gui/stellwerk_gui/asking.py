@@ -68,8 +68,7 @@ class Asking(QObject):
 
     def _unpair(self, name: str, away: bool) -> None:
         self.unpairing.emit()
-        task = self.controller.remove(name, forget_unreachable=away)
-        task.done.connect(lambda report: self._unpaired(name, report))
+        self.controller.remove(name, forget_unreachable=away, done=partial(self._unpaired, name))
 
     def _unpaired(self, name: str, report: Any) -> None:
         left = tuple(getattr(report, "left", ()))

@@ -8,16 +8,18 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from stellwerk.model.errors import StellwerkError
+from stellwerk.model.errors import Busy, StellwerkError
 from stellwerk.setup.store import Cluster, ClusterFolder, ClusterLock, ClusterStore
 from stellwerk_gui.bridge import Bridge, Task
 from stellwerk_gui.language import local
+from stellwerk_gui.node import NodeSnapshot
 
 if TYPE_CHECKING:
     from stellwerk.model.fabric import TopologyKind
@@ -31,23 +33,6 @@ if TYPE_CHECKING:
 RELOOK_PAUSE_S = 1.0
 FOLLOWED = ("chain", "switch")  # kinds that were chosen: two machines or a line of them would be recommended otherwise
 GATHER_MS = 80
-
-
-@dataclass(frozen=True, slots=True)
-class NodeSnapshot:
-    """One machine of the cluster as the window knows it."""
-
-    name: str
-    address: str
-    number: int
-    state: str = "found"  # value of LinkState
-    reason: str = ""
-    error: StellwerkError | None = None
-    agent_version: str = ""
-
-    @property
-    def ready(self) -> bool:
-        return self.state == "ready"
 
 
 class Relay(QObject):
@@ -196,17 +181,37 @@ class ClusterController(QObject):
 
         self.bridge.submit(add(), done=lambda _: self._refresh_nodes())
 
-    def remove(self, name: str, forget_unreachable: bool = False) -> Task:
-        """Take a machine off: un-pairs it when it was paired."""
+    def remove(
+        self,
+        name: str,
+        forget_unreachable: bool = False,
+        *,
+        take_over: bool = False,
+        done: Callable[[Any], None] | None = None,
+    ) -> Task:
+        """Take a machine off: un-pairs it when it was paired. `done` gets what un-pairing left, or None."""
         session = self._open_session()
 
         async def remove() -> Any:
             if any(n.name == name for n in session.cluster.nodes):
-                return await session.unpair(name, forget_unreachable=forget_unreachable)
+                return await session.unpair(name, forget_unreachable=forget_unreachable, take_over=take_over)
             await session.links.pop(name).close()
             return None
 
-        return self.bridge.submit(remove(), done=lambda _: self._refresh_nodes())
+        def removed(report: Any) -> None:
+            self._refresh_nodes()
+            if done is not None:
+                done(report)
+
+        def failed(error: StellwerkError) -> None:
+            self._refresh_nodes()
+            if isinstance(error, Busy):
+                again = partial(self.remove, name, forget_unreachable, take_over=True, done=done)
+                self.held.emit(error, again)
+            else:
+                self.problem.emit(error)
+
+        return self.bridge.submit(remove(), done=removed, failed=failed)
 
     def pair(self, names: tuple[str, ...] = ()) -> Task:
         """Pair all machines that are not ready, or the named ones."""

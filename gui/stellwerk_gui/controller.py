@@ -20,8 +20,9 @@ from stellwerk.setup.files import write_atomic
 from stellwerk.setup.store import ClusterStore
 from stellwerk.wire import to_wire
 from stellwerk_gui.bridge import Bridge, Task
-from stellwerk_gui.cluster_controller import ClusterController, NodeSnapshot, data_folder
+from stellwerk_gui.cluster_controller import ClusterController, data_folder
 from stellwerk_gui.language import local
+from stellwerk_gui.node import NodeSnapshot
 from stellwerk_gui.setup.proof_cells import short_words
 
 if TYPE_CHECKING:

@@ -37,7 +37,10 @@ async def test_one_desktop_at_a_time_changes_a_machine(tmp_path: Path) -> None:
             assert caught.value.node in ("spark-1", "spark-2")
             assert "is held by" in caught.value.what
             assert made.folder.path.name in caught.value.what, "it says which cluster's desktop that is"
-            assert "--take-over" in caught.value.remedy
+            assert "take the node over" in caught.value.remedy
+            with pytest.raises(Busy, match="is held by"):
+                await second.unpair("spark-2")
+            assert second.ready == ("spark-1", "spark-2"), "who is refused loses no connection"
             with pytest.raises(Busy):
                 await second.links["spark-1"].call("mesh.key", {})
             assert len(await second.facts()) == 2, "looking is allowed to everybody"
@@ -53,6 +56,7 @@ async def test_one_desktop_at_a_time_changes_a_machine(tmp_path: Path) -> None:
                 await link.call("mesh.key", {})
             await second.let_go()
             await first.hold()
+            assert (await second.unpair("spark-2", take_over=True)).left == ()
         await first.close()
         # Closed is let go at once; nobody waits for a lock that no one has.
         ran = await stellwerk(tmp_path / "two", "mesh", "off")

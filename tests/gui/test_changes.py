@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -16,7 +16,7 @@ from fixtures.window import wait_until
 from stellwerk.model.errors import Busy, StellwerkError
 from stellwerk.model.plan import FileChange, NodePlan, Plan
 from stellwerk.setup.mesh import MeshReport, Tried
-from stellwerk.setup.store import Cluster, ClusterFolder
+from stellwerk.setup.store import Cluster, ClusterFolder, NodeEntry
 from stellwerk_gui.app import Application
 from stellwerk_gui.mesh import MeshDialog
 
@@ -50,6 +50,11 @@ class HeldSession:
 
     async def forget_sudo(self) -> None:
         pass
+
+    async def unpair(self, name: str, *, forget_unreachable: bool, take_over: bool) -> None:
+        self.forced.append(take_over)
+        if not take_over:
+            raise HELD
 
     async def let_go(self) -> None:
         self.let_go_of += 1
@@ -116,6 +121,16 @@ class TestTakeOver:
         box = question()
         assert box is not None
         QTest.keyClick(box, Qt.Key.Key_Escape)
+
+    def test_a_node_is_taken_over_to_be_unpaired(self, window: Application, held: HeldSession) -> None:
+        held.cluster = replace(held.cluster, nodes=(NodeEntry("spark-2", "10.0.0.2"),))
+        said: list[str] = []
+        window.controller.happened.connect(said.append)
+        window.asking.unpair("spark-2")
+        press(lambda text: text == "Un-pair")
+        wait_until(lambda: held.forced == [False] and question() is not None, 10)
+        press(lambda text: text == "Take over")
+        wait_until(lambda: held.forced == [False, True] and said == ["spark-2 un-paired"], 10)
 
 
 def test_only_nodes_that_change_are_asked_for_a_password(window: Application, held: HeldSession) -> None:

@@ -26,7 +26,7 @@ from stellwerk.setup.store import Cluster
 from stellwerk.telemetry import TelemetryStore
 from stellwerk_gui import theme
 from stellwerk_gui.app import Application
-from stellwerk_gui.cluster_controller import NodeSnapshot
+from stellwerk_gui.node import NodeSnapshot
 from stellwerk_gui.widgets.ink import LEFT, write
 
 NODES, SECONDS = 8, 20

@@ -27,11 +27,11 @@ from stellwerk.setup import look as looking
 from stellwerk.setup.store import Cluster, ClusterFolder, ClusterStore
 from stellwerk_gui import theme
 from stellwerk_gui.bridge import Bridge
-from stellwerk_gui.cluster_controller import NodeSnapshot
 from stellwerk_gui.controller import Controller
 from stellwerk_gui.measure.page import MeasurePage
 from stellwerk_gui.measure.runner import Shown
 from stellwerk_gui.measure.selftest import SelfTestCard
+from stellwerk_gui.node import NodeSnapshot
 
 SIZES = (1024, 8192, 1 << 20)
 

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from stellwerk.model.errors import Cancelled, StellwerkError
+from stellwerk.model.errors import Busy, Cancelled, StellwerkError
 from stellwerk.model.redact import redact
 from stellwerk.setup.files import write_atomic
 from stellwerk.wire import to_wire
@@ -103,7 +103,9 @@ def show_error(error: StellwerkError) -> None:
     if error.why:
         err.print(f"  why   {plain(error.why)}")
     if error.remedy:
-        err.print(f"  do    {plain(error.remedy)}")
+        # Only a node itself says that another desktop holds it; what takes it over is this program's own option.
+        held = " (--take-over)" if isinstance(error, Busy) and error.node else ""
+        err.print(f"  do    {plain(error.remedy)}{held}")
 
 
 def write_json(path: str, data: Any, *, private: bool = False) -> None:

@@ -22,6 +22,7 @@ from stellwerk.cli.common import (
     plain,
     show_error,
     table,
+    take_over_option,
     write_json,
 )
 from stellwerk.cli.prompting import TerminalPrompts, accept_option, password_option
@@ -175,6 +176,7 @@ def facts_table(found: dict[str, NodeFacts]) -> Any:
     "--restore-network", is_flag=True, help="First take away what was written into their network, under guard."
 )
 @click.option("--forget-unreachable", is_flag=True, help="Forget a node that cannot be reached; says what stays there.")
+@take_over_option
 @password_option
 @command
 async def unpair(
@@ -183,6 +185,7 @@ async def unpair(
     everything: bool,
     restore_network: bool,
     forget_unreachable: bool,
+    take_over: bool,
     password_file: Path | None,
 ) -> int:
     """Take nodes out of the cluster: key, agent and state are removed from them."""
@@ -201,17 +204,17 @@ async def unpair(
                 session.save(replace(session.cluster, mesh=False))
             if restore_network:
                 prompts = TerminalPrompts(password_file=password_file)
-                if await _restore(session, names, prompts) != DONE:
+                if await _restore(session, names, prompts, take_over) != DONE:
                     return ERROR
             for name in names:
-                code = max(code, await _unpair_one(session, name, forget_unreachable))
+                code = max(code, await _unpair_one(session, name, forget_unreachable, take_over))
             empty = not session.cluster.nodes
     if everything and empty and code != ERROR:
         store.remove(folder)
     return code
 
 
-async def _restore(session: Any, names: Sequence[str], prompts: TerminalPrompts) -> int:
+async def _restore(session: Any, names: Sequence[str], prompts: TerminalPrompts, take_over: bool) -> int:
     """Apply the plan that takes our files off the machines that leave; the others are not touched."""
     from stellwerk.cli.network import print_event, show_outcome
     from stellwerk.setup.apply import Apply
@@ -221,7 +224,7 @@ async def _restore(session: Any, names: Sequence[str], prompts: TerminalPrompts)
 
     if await connected(session):
         return ERROR
-    await session.hold()
+    await session.hold(force=take_over)
     await session.unlock_sudo(prompts, names)
     plan = build_leave_plan(session.cluster, await take_look(session), names)
     if plan.empty:
@@ -230,9 +233,9 @@ async def _restore(session: Any, names: Sequence[str], prompts: TerminalPrompts)
     return show_outcome(await Apply(plan, session.links, session.folder.journal, print_event).run())
 
 
-async def _unpair_one(session: Any, name: str, forget_unreachable: bool) -> int:
+async def _unpair_one(session: Any, name: str, forget_unreachable: bool, take_over: bool) -> int:
     try:
-        report = await session.unpair(name, forget_unreachable=forget_unreachable)
+        report = await session.unpair(name, forget_unreachable=forget_unreachable, take_over=take_over)
     except StellwerkError as error:
         show_error(error)
         return ERROR

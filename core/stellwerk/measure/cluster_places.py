@@ -45,7 +45,7 @@ def find_places(members: Sequence[Member], topology: Topology, kind: TopologyKin
             if lacking
             else "a collective needs two nodes or more",
             why="Ranks meet over the fabric",
-            remedy="Set the fabric up first: stellwerk plan, stellwerk apply" if lacking else "Add a node",
+            remedy="Set the fabric up first" if lacking else "Add a node",
         )
     places = {}
     for member in members:

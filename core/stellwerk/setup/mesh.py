@@ -117,7 +117,7 @@ async def mesh_verify(session: ClusterSession) -> MeshReport:
     """Try every pair again. Raises `BadInput` when it was never set up."""
     names = _all_names(session)
     if not session.cluster.mesh:
-        raise BadInput("the nodes do not know each other", remedy="stellwerk mesh on")
+        raise BadInput("the nodes do not know each other", remedy="Let the nodes reach each other first")
     ways = await _find_ways(session, names, await session.facts(names))
     return MeshReport(await _try_all(session, names, ways), {})
 

@@ -319,8 +319,13 @@ class ClusterSession:
             task.cancel()
         await asyncio.gather(*watchers, return_exceptions=True)
 
-    async def unpair(self, name: str, *, forget_unreachable: bool = False) -> UnpairReport:
-        """Take one machine out of the cluster and leave no trace on it."""
+    async def unpair(self, name: str, *, forget_unreachable: bool = False, take_over: bool = False) -> UnpairReport:
+        """Take one machine out of the cluster and leave no trace on it.
+
+        Raises `Busy` while another desktop holds it, with the link as it was; `take_over` does it all the same.
+        """
+        if self.links[name].state is LinkState.READY:
+            await self.hold((name,), force=take_over)
         watcher = self._watchers.pop(name, None)
         if watcher is not None:
             watcher.cancel()
