@@ -23,11 +23,12 @@ from stellwerk_gui.bridge import Bridge, Task
 from stellwerk_gui.cluster_controller import ClusterController, data_folder
 from stellwerk_gui.language import local
 from stellwerk_gui.node import NodeSnapshot
-from stellwerk_gui.setup.proof_cells import short_words
+from stellwerk_gui.setup.proof_cells import BOTH, short_words
 
 if TYPE_CHECKING:
     from stellwerk.model.selftest import SelfTest
     from stellwerk.setup.apply import Apply
+    from stellwerk.setup.history import Kept
     from stellwerk.setup.outcome import ApplyOutcome
 
 __all__ = ["Controller", "NodeSnapshot", "data_folder"]
@@ -276,14 +277,14 @@ class Controller(ClusterController):
         if self._proof_task is not None:
             self._proof_task.cancel()
 
-    def proof_history(self) -> list[tuple[str, str]]:
-        """Earlier proofs as (run id, words), newest first, without the one shown."""
+    def proof_history(self) -> list[Kept]:
+        """Earlier proofs, newest first, without the one shown."""
         if self.folder is None:
             return []
         from stellwerk.setup.history import listing
 
         shown = self.proof.run_id if self.proof is not None else ""
-        return [(item.run_id, item.words) for item in listing(self.folder.reports) if item.run_id != shown]
+        return [kept for kept in listing(self.folder.reports) if kept.run_id != shown]
 
     def old_proof(self, run_id: str) -> Verification | None:
         if self.folder is None:
@@ -319,7 +320,9 @@ class Controller(ClusterController):
         if self.proof is None:
             return []
         order = {Verdict.FAIL: 0, Verdict.DEGRADED: 1}
-        return sorted((c for c in self.proof.checks if c.verdict in order), key=lambda c: order[c.verdict])
+        found = (c for c in self.proof.checks if c.verdict in order)
+        # Of a port whose one half is bad that half is said, not what both carry together.
+        return sorted(found, key=lambda c: (order[c.verdict], c.half == BOTH))
 
     def node_notes(self) -> dict[str, tuple[str, str]]:
         """Node -> (state, sentence) for cards: cable findings first, then the proof."""

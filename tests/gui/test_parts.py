@@ -117,6 +117,17 @@ class TestProofCells:
         found = proof(a, both)
         assert rows_of(found, columns_of(found))[0].cells[0].text == "A+B 111.0"
 
+    @pytest.mark.parametrize(("bad", "texts"), [("A", ["13.0", "97.9"]), ("B", ["97.9", "13.0"])])
+    def test_of_two_halves_the_bad_one_is_marked_and_not_the_other(self, bad: str, texts: list[str]) -> None:
+        halves = [
+            check("bandwidth", Verdict.FAIL if h == bad else Verdict.PASS, half=h, value=13.0 if h == bad else 97.9)
+            for h in "AB"
+        ]
+        found = proof(check("bandwidth-port", Verdict.FAIL, half="A+B", value=110.9), *halves)
+        cells = rows_of(found, columns_of(found))[0].cells
+        assert [c.text for c in cells] == texts
+        assert [c.verdict is Verdict.FAIL for c in cells] == [bad == "A", bad == "B"]
+
     def test_a_kind_that_is_not_known_is_not_swallowed(self) -> None:
         found = proof(check("moon", Verdict.FAIL, text="full"))
         assert rows_of(found, columns_of(found))[0].cells[0].text == "full"

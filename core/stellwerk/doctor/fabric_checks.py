@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ipaddress
 from collections import Counter
+from collections.abc import Sequence
 
 from stellwerk.doctor.case import PLAN, Case, NotKnown, finding
 from stellwerk.fabric.addresses import networks_in_use
+from stellwerk.fabric.members import HalfAt
 from stellwerk.fabric.settings import arp_is_set
+from stellwerk.fabric.state import HalfState
 from stellwerk.fabric.subnets import HOME_LANS, LINK_LOCAL, overlap
 from stellwerk.fabric.transit import needs_transit
 from stellwerk.fabric.verification import gid_index
@@ -49,42 +52,70 @@ def twins_one_subnet(case: Case) -> list[Finding]:
 
 
 def mtu_mixed(case: Case) -> list[Finding]:
-    """A half whose MTU is not what its file says, or not that of the others."""
+    """Halves whose MTU is not what their file says, or not that of the others; a node's are one finding."""
     case.need_fabric()
     halves = [(entry.at, state) for entry, state in case.in_fabric() if state.mtu is not None]
     planned = Counter(mtu for _, state in halves if (mtu := state.config.mtu or state.mtu))
     if not planned:
         raise NotKnown("no node reports an MTU")
     usual = max(planned, key=lambda mtu: (planned[mtu], mtu))
+    others_are_right = any(state.mtu == usual for _, state in halves)
+    wrong: dict[tuple[str, int | None], list[tuple[HalfAt, HalfState]]] = {}
+    for at, state in halves:
+        if state.mtu != usual:
+            wrong.setdefault((at.member.name, state.mtu), []).append((at, state))
     return [
         finding(
             "mtu-mixed",
             Severity.BAD,
-            say(
-                "MTU is {mtu} on one half of {member}, {usual} elsewhere",
-                mtu=state.mtu,
-                member=at.member.name,
-                usual=usual,
-            )
-            if any(other.mtu == usual for _, other in halves)
-            else say("MTU is {mtu} on {netdev}, its file says {usual}", mtu=state.mtu, netdev=at.netdev, usual=usual),
-            at=at,
-            evidence=(
-                say("{netdev}: mtu {mtu}", netdev=at.netdev, mtu=state.mtu),
-                *(
-                    say("{path}: mtu {mtu}", path=path, mtu=state.config.mtu)
-                    for path in state.config.files
-                    if state.config.mtu
-                ),
+            _mtu_title(member, mtu, found, usual, others_are_right),
+            node=member,
+            at=found[0][0] if len(found) == 1 else None,
+            evidence=tuple(
+                dict.fromkeys(
+                    (
+                        *(say("{netdev}: mtu {mtu}", netdev=at.netdev, mtu=mtu) for at, _ in found),
+                        *(
+                            say("{path}: mtu {mtu}", path=path, mtu=state.config.mtu)
+                            for _, state in found
+                            for path in state.config.files
+                            if state.config.mtu
+                        ),
+                    )
+                )
             ),
-            meaning="Large packets are dropped on this half. Small ones pass, so a ping looks fine, but RDMA stops "
+            meaning="Large packets are dropped there. Small ones pass, so a ping looks fine, but RDMA stops "
             "with IBV_WC_RETRY_EXC_ERR as soon as a model runs.",
             remedy=(say("Put {usual} back. Nothing else changes.", usual=usual), *PLAN),
             fix="plan",
         )
-        for at, state in halves
-        if state.mtu != usual
+        for (member, mtu), found in wrong.items()
     ]
+
+
+def _mtu_title(
+    member: str, mtu: int | None, found: Sequence[tuple[HalfAt, HalfState]], usual: int, others_are_right: bool
+) -> str:
+    netdev, count = found[0][0].netdev, len(found)
+    if others_are_right and count == 1:
+        return say("MTU is {mtu} on one half of {member}, {usual} elsewhere", mtu=mtu, member=member, usual=usual)
+    if others_are_right:
+        return say(
+            "MTU is {mtu} on {count} halves of {member}, {usual} elsewhere",
+            mtu=mtu,
+            count=count,
+            member=member,
+            usual=usual,
+        )
+    if count == 1:
+        return say("MTU is {mtu} on {netdev}, its file says {usual}", mtu=mtu, netdev=netdev, usual=usual)
+    return say(
+        "MTU is {mtu} on {count} halves of {member}, their files say {usual}",
+        mtu=mtu,
+        count=count,
+        member=member,
+        usual=usual,
+    )
 
 
 def not_lasting(case: Case) -> list[Finding]:

@@ -121,7 +121,8 @@ def _both_ends(rows: list[Row], ends: Mapping[End, End]) -> list[Row]:
 
 
 def _cell(own: Sequence[Check], column: Column, earlier: dict[tuple[str, str, str], Check]) -> Cell:
-    checks = tuple(c for c in own if c.kind in column.kinds and (column.half is None or c.half in (column.half, BOTH)))
+    heard = (column.half, BOTH) if column.half is None or not _other_half_alone(own, column) else (column.half,)
+    checks = tuple(c for c in own if c.kind in column.kinds and (column.half is None or c.half in heard))
     if not checks:
         return Cell("·", None)
     verdict = worst(checks)
@@ -134,6 +135,12 @@ def _cell(own: Sequence[Check], column: Column, earlier: dict[tuple[str, str, st
     return Cell(
         text, verdict, checks, speaking.value if speaking.kind == column.main else None, _old(checks, speaking, earlier)
     )
+
+
+def _other_half_alone(own: Sequence[Check], column: Column) -> bool:
+    """Only the other half is bad by itself: what both carry together is then no fault of this one."""
+    bad = {c.half for c in own if c.kind == column.main and c.verdict in (Verdict.FAIL, Verdict.DEGRADED)}
+    return bool(bad) and column.half not in bad
 
 
 def _speaking(checks: Sequence[Check], column: Column, verdict: Verdict) -> Check:

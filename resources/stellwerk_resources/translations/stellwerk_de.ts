@@ -607,6 +607,10 @@
    <source>fastest at this size</source>
    <translation>am schnellsten bei dieser Größe</translation>
   </message>
+  <message>
+   <source>wrong</source>
+   <translation>falsch</translation>
+  </message>
  </context>
  <context>
   <name>FindStep</name>
@@ -1108,6 +1112,10 @@
   <message>
    <source>{done} of {all} cells, {what}</source>
    <translation>{done} von {all} Feldern, {what}</translation>
+  </message>
+  <message>
+   <source>{how}: direct is as fast as ring at {size} on {ranks} ranks.</source>
+   <translation>{how}: direkt ist bei {size} auf {ranks} Rängen so schnell wie Ring.</translation>
   </message>
   <message>
    <source>{how}: direct is {n} times faster than ring at {size} on {ranks} ranks.</source>
@@ -2807,8 +2815,8 @@
    <translation>Bekannt: {known}</translation>
   </message>
   <message>
-   <source>Large packets are dropped on this half. Small ones pass, so a ping looks fine, but RDMA stops with IBV_WC_RETRY_EXC_ERR as soon as a model runs.</source>
-   <translation>Große Pakete werden auf dieser Hälfte verworfen. Kleine gehen durch, ein Ping sieht also gut aus, aber RDMA endet mit IBV_WC_RETRY_EXC_ERR, sobald ein Modell läuft.</translation>
+   <source>Large packets are dropped there. Small ones pass, so a ping looks fine, but RDMA stops with IBV_WC_RETRY_EXC_ERR as soon as a model runs.</source>
+   <translation>Große Pakete werden dort verworfen. Kleine kommen durch, ein Ping sieht also gut aus, aber RDMA hält mit IBV_WC_RETRY_EXC_ERR an, sobald ein Modell läuft.</translation>
   </message>
   <message>
    <source>Leave it in one file; the plan takes it out of {foreign}.</source>
@@ -2865,6 +2873,14 @@
   <message>
    <source>MTU is {mtu} on one half of {member}, {usual} elsewhere</source>
    <translation>MTU ist {mtu} auf einer Hälfte von {member}, sonst {usual}</translation>
+  </message>
+  <message>
+   <source>MTU is {mtu} on {count} halves of {member}, their files say {usual}</source>
+   <translation>MTU ist {mtu} auf {count} Hälften von {member}, ihre Dateien sagen {usual}</translation>
+  </message>
+  <message>
+   <source>MTU is {mtu} on {count} halves of {member}, {usual} elsewhere</source>
+   <translation>MTU ist {mtu} auf {count} Hälften von {member}, sonst {usual}</translation>
   </message>
   <message>
    <source>MTU is {mtu} on {netdev}, its file says {usual}</source>
@@ -4959,6 +4975,10 @@
    <translation>sendet den Agenten, {percent} %</translation>
   </message>
   <message>
+   <source>sending the runtime</source>
+   <translation>sendet die Laufzeit</translation>
+  </message>
+  <message>
    <source>set it with on_step=…</source>
    <translation>sie mit on_step=… setzen</translation>
   </message>
@@ -5029,6 +5049,10 @@
   <message>
    <source>starting the agent</source>
    <translation>startet den Agenten</translation>
+  </message>
+  <message>
+   <source>starting {ranks} ranks</source>
+   <translation>startet {ranks} Ränge</translation>
   </message>
   <message>
    <source>stop some</source>
@@ -6521,6 +6545,14 @@
   <message>
    <source>{port} to {other}</source>
    <translation>{port} zu {other}</translation>
+  </message>
+  <message>
+   <source>{ranks} ranks</source>
+   <translation>{ranks} Ränge</translation>
+  </message>
+  <message>
+   <source>{ranks} ranks, {size} bytes</source>
+   <translation>{ranks} Ränge, {size} Bytes</translation>
   </message>
   <message>
    <source>{rdma} has no RoCE v2 entry for {ip}</source>

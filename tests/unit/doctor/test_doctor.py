@@ -296,4 +296,14 @@ def test_an_mtu_that_fell_back_everywhere_is_found_by_the_files() -> None:
         for netdev in ("enp1s0f1np1", "enP2p1s0f1np1"):
             facts[name] = change_device(facts[name], netdev, mtu=1500)
     found = [f for f in diagnose(make_members(facts), PAIR).findings if f.code == "mtu-mixed"]
-    assert len(found) == 4 and "its file says 9000" in found[0].title
+    assert [f.node for f in found] == ["spark-1", "spark-2"], "one finding per node, not per half"
+    assert found[0].title == "MTU is 1500 on 2 halves of spark-1, their files say 9000"
+    assert len(found[0].evidence) == 3, "each half once, the file once"
+
+
+def test_a_node_whose_halves_all_lost_their_mtu_is_one_finding() -> None:
+    facts = {m.name: m.facts for m in healthy(switch(3))}
+    for netdev in ("enp1s0f1np1", "enP2p1s0f1np1"):
+        facts["spark-2"] = change_device(facts["spark-2"], netdev, mtu=1500)
+    title = only(diagnose(make_members(facts), switch(3)), "mtu-mixed").title
+    assert title == "MTU is 1500 on 2 halves of spark-2, 9000 elsewhere"
