@@ -169,7 +169,7 @@ class ClusterBench:
                     say("{node} is not connected", node=place.node), remedy="Connect it, or measure without it"
                 )
             links.append(link)
-        self._tell("sending the runtime")
+        self._tell(say("sending the runtime"))
         runtime = build_runtime()
         await together(link.send_artefact(runtime) for link in links)
         addresses = sorted({a for p in self._places for a in (p.address, *p.towards.values())})
@@ -190,12 +190,12 @@ class ClusterBench:
         plan, shape = self._plan, joined(self._kind, ranks, len(whole.places))
         said = _Collected(ranks)
         self._runs.append(said)
-        self._tell(f"starting {ranks} ranks")
+        self._tell(say("starting {ranks} ranks", ranks=ranks))
 
         def take(rank: int, message: dict[str, Any]) -> None:
             if rank == 0:
                 _collect(said, message, [place.node for place in crew.places])
-                self._tell(f"{ranks} ranks")
+                self._tell(say("{ranks} ranks", ranks=ranks))
 
         look = self._look
         rails = find_rails(look.members, look.topology, self._kind, [place.node for place in crew.places])

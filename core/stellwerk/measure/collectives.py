@@ -26,6 +26,7 @@ from typing import Any
 from stellwerk.collectives.engine import Link
 from stellwerk.collectives.kinds import Topology
 from stellwerk.measure.collectives_rank import receive, send
+from stellwerk.model.text import say
 
 ALGORITHMS = ("direct", "two_shot", "recursive_doubling", "ring")
 RIVALS = ("gloo", "ompi-tcp", "ompi-shm")
@@ -317,14 +318,14 @@ def measure(
     total = len(plan.ranks) * len(plan.sizes) * len(contenders)
     for ranks in plan.ranks:
         names = list(dict.fromkeys(c.group for c in contenders))
-        on_progress(Progress(len(cells), total, f"starting {ranks} ranks"))
+        on_progress(Progress(len(cells), total, say("starting {ranks} ranks", ranks=ranks)))
         with _groups(plan, ranks, names, missing) as groups:
             for group in groups.values():
                 notes += [f"{ranks} ranks, {group.name}: {line}" for line in group.facts.get("lines", [])]
             for size in plan.sizes:
                 if cancelled():
                     return _result(plan, contenders, cells, missing, notes)
-                on_progress(Progress(len(cells), total, f"{ranks} ranks, {size} bytes"))
+                on_progress(Progress(len(cells), total, say("{ranks} ranks, {size} bytes", ranks=ranks, size=size)))
                 cells += _measure_size(plan, groups, contenders, ranks, size)
     on_progress(Progress(total, total, "done"))
     return _result(plan, contenders, cells, missing, notes)

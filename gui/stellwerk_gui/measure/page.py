@@ -15,6 +15,7 @@ from stellwerk.model.text import say
 from stellwerk.setup.files import write_atomic
 from stellwerk_gui import theme
 from stellwerk_gui.controller import Controller
+from stellwerk_gui.language import local
 from stellwerk_gui.measure.chip import LineChip
 from stellwerk_gui.measure.choices import Choices
 from stellwerk_gui.measure.curves import SizePlot
@@ -178,7 +179,7 @@ class MeasurePage(Page):
     def _state_words(self) -> str:
         progress, shown = self.runner.progress, self.runner.shown
         if self.runner.running:
-            words = progress.what if progress is not None else self.tr("starting")
+            words = local(progress.what) if progress is not None else self.tr("starting")
             if progress is not None and progress.of:
                 return self.tr("{done} of {all} cells, {what}").format(done=progress.done, all=progress.of, what=words)
             return words
@@ -260,7 +261,9 @@ class MeasurePage(Page):
 
     def _claim_words(self, claim: Claim) -> str:
         text = (
-            self.tr("{how}: direct is {n} times faster than ring at {size} on {ranks} ranks.")
+            self.tr("{how}: direct is as fast as ring at {size} on {ranks} ranks.")
+            if claim.times == "1.0"
+            else self.tr("{how}: direct is {n} times faster than ring at {size} on {ranks} ranks.")
             if claim.faster
             else self.tr("{how}: direct is {n} times slower than ring at {size} on {ranks} ranks.")
         )

@@ -33,7 +33,7 @@ class FiguresTable(QTableWidget):
     def show_result(self, result: Result, ranks: int) -> None:
         """All lines of one number of ranks."""
         sizes, lines = rows(result, ranks)
-        heads = [self.tr("Median / p99, µs"), *(size_text(size) for size in sizes), "#wrong"]
+        heads = [self.tr("Median / p99, µs"), *(size_text(size) for size in sizes), self.tr("wrong")]
         self.setColumnCount(len(heads))
         self.setRowCount(len(lines))
         self.setHorizontalHeaderLabels(heads)

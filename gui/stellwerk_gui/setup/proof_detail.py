@@ -98,7 +98,8 @@ class CellDetail(QWidget):
         why = speaking.why or (self.tr("It is as it should be.") if cell.verdict is Verdict.PASS else "")
         self._why.setText(sentence(why))
         self._why.setVisible(bool(why))
-        self._evidence.setPlainText("\n".join(_line(c) for c in cell.checks))
+        wide = max(len(kind_word(c.kind)) for c in cell.checks)
+        self._evidence.setPlainText("\n".join(_line(c, wide) for c in cell.checks))
         self._evidence.show()
         self._fit_evidence()
         remedies = list(dict.fromkeys(sentence(c.remedy) for c in cell.checks if c.remedy))
@@ -131,9 +132,9 @@ class CellDetail(QWidget):
         return "\n".join((self._title.text(), self._why.text(), self._evidence.toPlainText(), what))
 
 
-def _line(check: Check) -> str:
+def _line(check: Check, wide: int) -> str:
     mark = f"  ({verdict_word(check.verdict)})" if check.verdict is not Verdict.PASS else ""
-    return f"{kind_word(check.kind):<11} {local(check.subject)}: {said(check)}{mark}"
+    return f"{kind_word(check.kind):<{wide}}  {local(check.subject)}: {said(check)}{mark}"
 
 
 class Bars(QWidget):

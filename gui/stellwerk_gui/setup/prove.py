@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
@@ -15,6 +16,7 @@ from stellwerk_gui.setup.proof_cells import Row, sentences
 from stellwerk_gui.setup.proof_detail import CellDetail
 from stellwerk_gui.setup.proof_matrix import HEAD_PX, ROW_PX, SIGN, ProofMatrix
 from stellwerk_gui.setup.view import StepPage
+from stellwerk_gui.start.recent import when
 from stellwerk_gui.widgets.controls import Button, Combo, Icon, hbox, label, vbox
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ class ProveStep(StepPage):
         self.sign = Icon("circle-minus", "muted", 20)
         self.head_start.addWidget(self.sign)
         self.compare = Combo(self.tr("Compare with an earlier proof"))
-        self.compare.setMaximumWidth(theme.current().px(240))
+        self.compare.setMaximumWidth(theme.current().px(272))
         self.compare.currentIndexChanged.connect(lambda: self._refresh())
         self.html = Button("HTML", icon_name="download", on_click=lambda: controller.save_report("html", self.window()))
         self.json = Button("JSON", icon_name="download", on_click=lambda: controller.save_report("json", self.window()))
@@ -97,8 +99,9 @@ class ProveStep(StepPage):
         self.compare.blockSignals(True)
         self.compare.clear()
         self.compare.addItem(self.tr("Compare with …"), "")
-        for run_id, text in self.controller.proof_history():
-            self.compare.addItem(text, run_id)
+        for kept in self.controller.proof_history():
+            passed = self.tr("{n} of {all} pass").format(n=kept.passed, all=kept.total)
+            self.compare.addItem(f"{when(datetime.fromisoformat(kept.at).timestamp())}, {passed}", kept.run_id)
         at = self.compare.findData(before)
         self.compare.setCurrentIndex(max(0, at))
         self.compare.blockSignals(False)

@@ -2816,7 +2816,7 @@
   </message>
   <message>
    <source>Large packets are dropped there. Small ones pass, so a ping looks fine, but RDMA stops with IBV_WC_RETRY_EXC_ERR as soon as a model runs.</source>
-   <translation>Große Pakete werden dort verworfen. Kleine kommen durch, ein Ping sieht also gut aus, aber RDMA hält mit IBV_WC_RETRY_EXC_ERR an, sobald ein Modell läuft.</translation>
+   <translation>Große Pakete werden dort verworfen. Kleine gehen durch, ein Ping sieht also gut aus, aber RDMA endet mit IBV_WC_RETRY_EXC_ERR, sobald ein Modell läuft.</translation>
   </message>
   <message>
    <source>Leave it in one file; the plan takes it out of {foreign}.</source>
