@@ -6,7 +6,10 @@ The gateway, the command line's and the editor's *explain*, the simulator and th
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
+from unicodedata import normalize
+from urllib.parse import unquote
 
 from stellwerk.serving.decision.request import RequestView
 from stellwerk.serving.decision.state import PoolState, StateSnapshot
@@ -96,6 +99,7 @@ def entry(policy: CompiledPolicy, walk: Walk) -> str:
                 f"The header {OVERRIDE_HEADER} is not allowed here. Leave it out, or permit it with `override` "
                 "in the `gateway` section of the policy.",
             )
+        wanted = _as_named(wanted, policy)
         if wanted not in policy.nodes:
             raise NoPool(
                 "override_unknown",
@@ -111,6 +115,16 @@ def entry(policy: CompiledPolicy, walk: Walk) -> str:
             f"No model {walk.request.model!r} here. Known: {', '.join(policy.policy.models)}.",
         )
     return target
+
+
+def _as_named(wanted: str, policy: CompiledPolicy) -> str:
+    """A name as it may come in a header: as it is, with %XX as answers write it, or UTF-8 taken for Latin-1."""
+    if wanted.isascii():
+        wanted = unquote(wanted)
+    elif wanted not in policy.nodes:
+        with contextlib.suppress(UnicodeError):
+            wanted = wanted.encode("latin-1").decode("utf-8")
+    return normalize("NFC", wanted)
 
 
 def _choose(policy: CompiledPolicy, walk: Walk, candidates: list[Candidate]) -> Decision:

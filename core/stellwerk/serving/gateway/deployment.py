@@ -114,7 +114,7 @@ class Deployment:
         if viewed is not None and viewed[0] is self:
             return viewed[1]
         fields, names = head.fields, self.header_names
-        found = {names[name]: fields[name].decode("latin-1") for name in names.keys() & fields.keys()}
+        found = {names[name]: _field_text(fields[name]) for name in names.keys() & fields.keys()}
         head.viewed = (self, found)
         return found
 
@@ -125,6 +125,14 @@ class Deployment:
         if route is None:
             route = self._routes[key] = Route(pool, decision.path, self._counters.pool(pool))
         return route
+
+
+def _field_text(value: bytes) -> str:
+    """Clients send UTF-8, whatever HTTP says; what is none is Latin-1."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
 
 
 def way_lines(pool: str, path: str) -> bytes:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
+from unicodedata import normalize
 
 from stellwerk.serving.policy.model import Policy, Pool
 
@@ -57,6 +58,10 @@ class CompiledPolicy:
         target = models.get(model)
         if target is not None:
             return target
+        if not model.isascii():  # an accent may stand apart from its letter; the policy's names have none
+            model = normalize("NFC", model)
+            if model in models:
+                return models[model]
         for pattern, name in models.items():
             if fnmatchcase(model, pattern):
                 return name

@@ -29,7 +29,7 @@ class Exchanged:
 
 def plain_name(wanted: str, taken: Iterable[str]) -> str:
     """A name that both formats allow, as close to the wanted one as can be, and not among the taken ones."""
-    base = re.sub(r"[^A-Za-z0-9_.-]+", "-", wanted).strip("-.") or "card"
+    base = re.sub(r"[^\w.-]+", "-", wanted).strip("-.") or "card"
     used = set(taken)
     name, number = base, 2
     while name in used:

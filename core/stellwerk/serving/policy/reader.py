@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
@@ -17,7 +18,22 @@ Pair = tuple[ScalarNode, Node]
 _DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(ms|s|m|min|h)?")
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _BYTES = re.compile(r"(\d+(?:\.\d*)?)\s*([kKMG]?)i?[bB]?")
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+
+
+def one_form(node: ScalarNode) -> str:
+    """The text of a scalar, accents in one piece with their letters however the editor wrote them; stays so in it."""
+    node.value = unicodedata.normalize("NFC", str(node.value))
+    return str(node.value)
+
+
+def _is_name(text: str) -> bool:
+    first = text[:1]
+    return 0 < len(text) <= 100 and (first.isalnum() or first == "_") and all(map(_in_names, text))
+
+
+def _in_names(letter: str) -> bool:
+    # Many scripts write vowels as marks of their own.
+    return letter.isalnum() or letter in "_.-" or unicodedata.category(letter) in ("Mn", "Mc")
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -80,7 +96,7 @@ class Reader:
                 self.error(key, "A key must be a plain word.", "Did a `{` or `[` slip in?")
             elif _merges(key):
                 sources += value.value if isinstance(value, SequenceNode) else [value]
-            elif key.value in found:
+            elif one_form(key) in found:
                 first = found[key.value][0].start_mark.line + 1
                 self.error(key, f"`{key.value}` is there twice (first in line {first}).", "Keep one of them.")
             else:
@@ -88,7 +104,7 @@ class Reader:
         for source in sources:
             if isinstance(source, MappingNode):
                 for key, value in _with_merged(source):
-                    found.setdefault(key.value, (key, value))
+                    found.setdefault(one_form(key), (key, value))
             else:
                 self.error(source, "`<<` takes in a mapping, and this is none.", "Write it like `<<: *anchor`.")
         return list(found.values())
@@ -155,13 +171,14 @@ class Reader:
         if node.value == "":
             self.error(node, f"{what} is empty.", "Write a word, or leave the key out.")
             return None
-        return str(node.value)
+        return one_form(node)
 
     def name(self, key: ScalarNode, what: str) -> bool:
-        """Is this a good name of a card? It travels in HTTP headers and log lines."""
-        if _NAME.fullmatch(key.value) and len(key.value) <= 100:
+        """Is this a good name of a card? It travels in HTTP headers (as %XX where it is no ASCII) and log lines."""
+        if _is_name(key.value):
             return True
-        self.error(key, f"{key.value!r} cannot be the name of a {what}.", "Use letters, digits, `_`, `-` and `.`.")
+        hint = "Use letters of any language, digits, `_`, `-` and `.`, at most 100, and begin with a letter or digit."
+        self.error(key, f"{key.value[:100]!r} cannot be the name of a {what}.", hint)
         return False
 
     def texts(self, node: Node, what: str) -> tuple[str, ...] | None:

@@ -19,7 +19,8 @@ _TEXT = {"type": ["string", "number"]}
 _TEXTS = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT, "minItems": 1}]}
 _FRACTION = {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": r"^\d+(\.\d*)?%?$"}]}
 _COMPARE = {"type": "string", "pattern": r"^\s*(<=|>=|==|!=|<|>|=)\s*\d[\d_]*(\.\d+)?\s*[kKM]?\s*%?\s*$"}
-_NAME = {"pattern": r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$"}
+# Letters of any language; JSON Schema's patterns cannot name them, so what is no ASCII passes here.
+_NAME = {"pattern": "^[A-Za-z0-9_\u00aa-\uffff][A-Za-z0-9_.\u00aa-\uffff-]*$"}
 
 
 def policy_schema() -> dict[str, Any]:

@@ -43,6 +43,7 @@ def compose(text: str) -> MappingNode:
             root.start_mark.line + 1, root.start_mark.column + 1, "A policy is a mapping.", "Begin with `version: 1`."
         )
     _refuse_blown_up(root)
+    _refuse_tags(root)
     return root
 
 
@@ -75,6 +76,33 @@ def _refuse_blown_up(root: Node) -> None:
         todo += missing
     if sizes[id(root)] > len(sizes) + MAX_REPEATED:
         raise _error(1, 1, "Aliases repeat so much that nobody could read the whole file.", "Use fewer aliases.")
+
+
+# What a plain value can be read as; a date is a text to everybody who asks.
+_KINDS = {"str", "int", "float", "bool", "null", "timestamp", "merge", "value"}
+
+
+def _refuse_tags(root: Node) -> None:
+    """`!!int "3"` says what YAML knows of itself. Other tags ask a program to make or fetch something: nobody does."""
+    todo, seen = [root], {id(root)}
+    while todo:
+        node = todo.pop()
+        kind = tag_of(node)
+        fits = kind == "map" if isinstance(node, MappingNode) else kind == "seq"
+        if kind not in _KINDS if isinstance(node, ScalarNode) else not fits:
+            mark = node.start_mark
+            tag = str(node.tag)
+            written = tag.replace("tag:yaml.org,2002:", "!!") if ":" in tag and tag[:1] != "!" else tag
+            if written == tag and not tag.startswith("!"):
+                written = f"!<{tag}>"
+            raise _error(
+                mark.line + 1, mark.column + 1, f"`{written}` is a YAML tag, and a policy has no use for it.",
+                "Write the value itself; what is there already can be repeated with an anchor (`&name`, `*name`).",
+            )  # fmt: skip
+        for child in _children(node):
+            if id(child) not in seen:
+                seen.add(id(child))
+                todo.append(child)
 
 
 def _children(node: Node) -> list[Node]:
