@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import click
 
 from stellwerk.cli.common import DONE, ERROR, FINDINGS, out, plain, show_error, table
-from stellwerk.cli.policy_learning import calibrate, evaluate, train
+from stellwerk.cli.policy_learning import calibrate, evaluate, in_words, train
 from stellwerk.model.errors import BadInput
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def for_people(function: Callable[P, R]) -> Callable[P, R]:
         try:
             return function(*args, **kwargs)
         except (OSError, ValueError) as error:
-            show_error(BadInput(str(error)))
+            show_error(BadInput(in_words(error)))
             sys.exit(ERROR)
 
     return run
@@ -200,7 +200,11 @@ def _request_body(prompt: str | None, body: Path | None) -> dict[str, Any]:
     if (prompt is None) == (body is None):
         raise ValueError("Give either --prompt TEXT or --body FILE.")
     if body is not None:
-        value = json.loads(read_text(body))
+        try:
+            value = json.loads(read_text(body))
+        except json.JSONDecodeError as error:
+            place = f"line {error.lineno}, column {error.colno}"
+            raise ValueError(f"{body} is not JSON ({place}: {error.msg}). Give it a request body.") from error
         if not isinstance(value, dict):
             raise ValueError(f"{body} holds no JSON object. Give it a request body.")
         return value
@@ -231,13 +235,14 @@ def simulate(file: Path, requests: int, model: str | None, down: tuple[str, ...]
     The prompts are a fixed mix of easy and hard ones; `replay` takes your own.
     """
     from stellwerk.serving.decision.log import sample_log
+    from stellwerk.serving.decision.replay import dearest_pool
     from stellwerk.serving.decision.replay import replay as run
     from stellwerk.serving.decision.state import PoolState
 
     found = read_policy(file)
     name = model or next(iter(found.models))
     result = run(found, sample_log(requests, name), pools={pool: PoolState(ready=0, slots=0) for pool in down})
-    _show(result, as_json, own_log=False)
+    _show(result, as_json, found.policy.gateway.baseline or dearest_pool(found), own_log=False)
 
 
 @policy.command()
@@ -301,7 +306,8 @@ def _show(result: Replayed, as_json: bool, baseline: str | None = None, *, own_l
         line = f"cost {result.cost:.4f}"
         if result.baseline_cost:
             saved = 1 - result.cost / result.baseline_cost
-            line += f", {saved:.1%} less than {baseline} alone ({result.baseline_cost:.4f})"
+            words = f"{saved:.1%} less" if saved >= 0 else f"{-saved:.1%} more"
+            line += f", {words} than {baseline} alone ({result.baseline_cost:.4f})"
         assumed = f" (answer lengths assumed for {result.assumed_tokens} requests)" if result.assumed_tokens else ""
         click.echo(line + assumed)
     elif result.cost is None:

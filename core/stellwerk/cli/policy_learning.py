@@ -22,6 +22,13 @@ R = TypeVar("R")
 FILE = click.Path(dir_okay=False, path_type=Path)
 
 
+def in_words(error: OSError | ValueError) -> str:
+    """An error without the system's number in front: which file, and what is wrong with it."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or 'A file'} cannot be used: {error.strerror}."
+    return str(error)
+
+
 def _for_people(function: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -32,7 +39,7 @@ def _for_people(function: Callable[P, R]) -> Callable[P, R]:
                 BadInput("Training needs numpy.", why=str(error), remedy="pip install 'stellwerk[training]', or numpy")
             )
         except (OSError, ValueError) as error:
-            show_error(BadInput(str(error)))
+            show_error(BadInput(in_words(error)))
         sys.exit(ERROR)
 
     return run
@@ -58,6 +65,8 @@ def train(data: tuple[Path, ...], target: Path, seed: int, as_json: bool) -> Non
     from stellwerk.serving.classifier.training import Options
     from stellwerk.serving.classifier.training import train as run
 
+    if not os.access(target.parent, os.W_OK):
+        raise ValueError(f"{target} cannot be written: there is no folder {target.parent} that you may write to.")
     begun_s = perf_counter()
     sets = {_set_name(path, data): read_examples(path) for path in data}
     trained = run(sets, Options(seed=seed), say=(lambda line: None) if as_json else click.echo)
@@ -164,13 +173,23 @@ def _write_threshold(path: Path, step: str | None, threshold: float) -> None:
     from stellwerk.cli.policy import read_policy, read_text, replace_file
     from stellwerk.serving.policy.edit import remove, set_value
     from stellwerk.serving.policy.load import parse_policy
-    from stellwerk.serving.policy.model import Classify
+    from stellwerk.serving.policy.model import Classify, LlmClassifier
     from stellwerk.serving.policy.patch import apply_patch
 
-    steps = read_policy(path).policy.steps
-    fitting = [name for name, found in steps.items() if isinstance(found, Classify) and len(found.to) == 2]
+    policy = read_policy(path).policy
+    steps = policy.steps
+    fitting = [
+        name
+        for name, found in steps.items()
+        if isinstance(found, Classify)
+        and len(found.to) == 2
+        and not isinstance(policy.classifiers.get(found.classifier), LlmClassifier)
+    ]
     if step not in fitting:
-        raise ValueError(f"--step must name a `classify` step with two labels. There: {', '.join(fitting) or 'none'}.")
+        raise ValueError(
+            "--step must name a `classify` step with two labels whose classifier is embedded. "
+            f"There: {', '.join(fitting) or 'none'}."
+        )
     text = read_text(path)
     found = steps[step]
     assert isinstance(found, Classify)

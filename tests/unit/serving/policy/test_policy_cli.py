@@ -138,7 +138,18 @@ def test_simulate_holds_the_share_and_survives_a_dead_pool(priced: Path) -> None
     assert value["requests"] == 1500
     dead = as_json("simulate", priced, "--requests", "300", "--down", "large")
     assert dead["errors"]["unhealthy"] == pytest.approx(120, abs=30)
-    assert "small" in run("simulate", priced, "--requests", "50").output
+    assert "less than large alone" in run("simulate", priced, "--requests", "50").output
+
+
+def test_a_file_that_is_missing_or_wrong_is_named_without_the_systems_numbers(priced: Path, tmp_path: Path) -> None:
+    for arguments in (("check", "none.yaml"), ("evaluate", "none.yaml"), ("explain", priced, "--body", "none.yaml")):
+        said = " ".join(run(*arguments, expect=2).output.split())
+        assert "none.yaml cannot be used: No such file or directory" in said
+        assert "Errno" not in said
+    (tmp_path / "body.json").write_text("models: auto")
+    assert "is not JSON (line 1, column 1" in run("explain", priced, "--body", tmp_path / "body.json", expect=2).output
+    data = write(tmp_path / "data.jsonl", rows(10))
+    assert "there is no folder" in run("train", data, "--out", tmp_path / "nowhere" / "weights", expect=2).output
 
 
 def test_replay_predicts_share_cost_and_quality(priced: Path, tmp_path: Path) -> None:
