@@ -115,6 +115,8 @@ class ClusterController(QObject):
             self.cluster_changed.emit()
             if session.links:
                 self.bridge.submit(self._connect(session), done=lambda _: self._connected())
+            if session.cluster.unpaired:  # after the line above: to these nobody connects before a person pairs them
+                self.bridge.submit(_name_unpaired(session), done=lambda _: self._refresh_nodes())
             if done is not None:
                 done()
 
@@ -178,6 +180,7 @@ class ClusterController(QObject):
         async def add() -> None:
             for target in targets:
                 session.add(target)
+            session.keep_unpaired()
 
         self.bridge.submit(add(), done=lambda _: self._refresh_nodes())
 
@@ -196,6 +199,7 @@ class ClusterController(QObject):
             if any(n.name == name for n in session.cluster.nodes):
                 return await session.unpair(name, forget_unreachable=forget_unreachable, take_over=take_over)
             await session.links.pop(name).close()
+            session.keep_unpaired()
             return None
 
         def removed(report: Any) -> None:
@@ -437,6 +441,10 @@ async def _end(session: ClusterSession, forget: bool) -> None:
     if forget and session.ready:
         await session.forget_sudo()
     await session.close()
+
+
+async def _name_unpaired(session: ClusterSession) -> None:
+    session.name_unpaired()
 
 
 async def _open_session(folder: ClusterFolder) -> ClusterSession:

@@ -179,6 +179,24 @@ def test_a_cluster_whose_file_is_broken_says_so_in_its_row(qapp: QApplication, t
         assert any("its file cannot be read" in r.accessibleName() for r in window.start.findChildren(RecentRow))
 
 
+def test_addresses_that_were_typed_are_there_when_the_cluster_is_opened_again(window: Application) -> None:
+    window.new_cluster()
+    wait_until(lambda: window.shell.front == "setup")
+    window.setup_page.find_step.field.setPlainText("ann@10.9.9.1:2222\n10.9.9.2")
+    click(window.setup_page.find_step.add)
+    wait_until(lambda: len(window.controller.nodes) == 2)
+    click(window.setup_page.close_button)
+    wait_until(lambda: window.shell.front == "start")
+    (row,) = window.start.findChildren(RecentRow)
+    assert "2 Sparks" in row.accessibleName()
+    click(row)
+    wait_until(lambda: [n.address for n in window.controller.nodes][:1] == ["ann@10.9.9.1:2222"])
+    window.controller.remove("10.9.9.1")
+    wait_until(lambda: len(window.controller.nodes) == 1)
+    assert window.controller.folder is not None
+    assert [n.host for n in window.controller.folder.load().unpaired] == ["10.9.9.2"]
+
+
 def test_a_lock_that_cannot_be_made_is_an_error_for_people(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StellwerkError, match="could not be saved"), ClusterLock(tmp_path / "file" / "lock"):

@@ -103,6 +103,18 @@ class ClusterSession:
                 return link
         return self._make_link(self._free_name(_node_name(name or target.name)), target)
 
+    def keep_unpaired(self) -> None:
+        """Write down which machines are named and not paired: an address is not to be typed twice."""
+        paired = {n.name for n in self.cluster.nodes}
+        waiting = tuple(_entry(link) for name, link in self.links.items() if name not in paired)
+        if waiting != self.cluster.unpaired:
+            self.save(replace(self.cluster, unpaired=waiting))
+
+    def name_unpaired(self) -> None:
+        """The machines that were named before and never paired are on the list again; nobody is connected to."""
+        for entry in self.cluster.unpaired:
+            self.add(_target_of(entry), entry.name)
+
     def _free_name(self, wanted: str) -> str:
         chosen, count = wanted, 2
         while chosen in self.links:
@@ -162,16 +174,8 @@ class ClusterSession:
             k.get_fingerprint() for k in self.desktop.trust.keys(link.target.host, link.target.port)
         )
         known = next((n for n in self.cluster.nodes if n.name == name), None)
-        entry = NodeEntry(
-            name=name,
-            host=link.target.host,
-            port=link.target.port,
-            user=link.target.user,
-            node_id=link.hello.node_id,
-            host_key=fingerprint,
-            jump=",".join(jump.address for jump in link.target.jump),
-            number=known.number if known else _number_in(name, self.cluster),
-        )
+        number = known.number if known else _number_in(name, self.cluster)
+        entry = replace(_entry(link), node_id=link.hello.node_id, host_key=fingerprint, number=number)
         self.save(self.cluster.with_node(entry))
         return None
 
@@ -343,7 +347,10 @@ class ClusterSession:
         try:
             await mesh_refresh(self)
         except StellwerkError as error:
-            left = say("its key on the other nodes ({why}); `stellwerk mesh on` takes it out", why=error.what)
+            left = say(
+                "its key on the other nodes ({why}); letting them reach each other once more takes it out",
+                why=error.what,
+            )
             return replace(report, left=(*report.left, left))
         return report
 
@@ -351,6 +358,13 @@ class ClusterSession:
         """End all links; the agents stay where they are."""
         await self._stop_watching()
         await asyncio.gather(*(link.close() for link in self.links.values()))
+
+
+def _entry(link: NodeLink) -> NodeEntry:
+    """How a machine is reached, as it is written down."""
+    target = link.target
+    jump = ",".join(j.address for j in target.jump)
+    return NodeEntry(link.name, target.host, target.port, target.user, jump=jump)
 
 
 def _target_of(entry: NodeEntry) -> Target:

@@ -54,6 +54,7 @@ class Cluster:
     address_pool: str | None = None
     page: str = "find"  # where the wizard stands
     mesh: bool = False  # the machines may reach each other by SSH
+    unpaired: tuple[NodeEntry, ...] = ()  # named in the wizard, not paired yet: kept for when it is opened again
     extra: dict[str, Any] = field(default_factory=dict)
 
     def node(self, name: str) -> NodeEntry:
@@ -71,7 +72,8 @@ class Cluster:
             taken = {n.number for n in self.nodes if n.name != entry.name}
             entry = replace(entry, number=next(i for i in range(1, MAX_NODES + 2) if i not in taken))
         kept = tuple(entry if n.name == entry.name else n for n in self.nodes)
-        return replace(self, nodes=kept if entry in kept else (*kept, entry))
+        left = tuple(n for n in self.unpaired if (n.host, n.port) != (entry.host, entry.port))
+        return replace(self, nodes=kept if entry in kept else (*kept, entry), unpaired=left)
 
     def without_node(self, name: str) -> Cluster:
         return replace(self, nodes=tuple(n for n in self.nodes if n.name != name))
@@ -274,19 +276,17 @@ def parse_cluster(raw: bytes, path: Path) -> Cluster:
             remedy="Update Stellwerk" if newer else remedy,
         )
     reader = _Reader(path, remedy)
-    nodes = data.get("nodes") or []
-    if not isinstance(nodes, list):
-        raise BadInput(say("{path}: `nodes` must be a list", path=path), remedy=remedy)
-    known = {"version", "id", "name", "nodes", "topology", "mtu", "address_pool", "page", "mesh"}
+    known = {"version", "id", "name", "nodes", "topology", "mtu", "address_pool", "page", "mesh", "unpaired"}
     return Cluster(
         cluster_id=reader.text(data, "id", path.parent.name),
         name=reader.text(data, "name", path.parent.name),
-        nodes=tuple(reader.node(item, i) for i, item in enumerate(nodes)),
+        nodes=reader.nodes(data, "nodes"),
         topology=reader.text(data, "topology", "") or None,
         mtu=reader.number(data, "mtu", 9000),
         address_pool=reader.text(data, "address_pool", "") or None,
         page=reader.text(data, "page", "find"),
         mesh=reader.flag(data, "mesh"),
+        unpaired=reader.nodes(data, "unpaired"),
         extra={k: v for k, v in data.items() if k not in known},
     )
 
@@ -298,10 +298,16 @@ class _Reader:
         self._path = path
         self._remedy = remedy
 
-    def node(self, item: Any, index: int) -> NodeEntry:
+    def nodes(self, data: Any, key: str) -> tuple[NodeEntry, ...]:
+        found = data.get(key) or []
+        if not isinstance(found, list):
+            raise BadInput(say("{path}: `{key}` must be a list", path=self._path, key=key), remedy=self._remedy)
+        return tuple(self._node(item, key, i) for i, item in enumerate(found))
+
+    def _node(self, item: Any, key: str, index: int) -> NodeEntry:
         if not isinstance(item, dict):
             raise BadInput(
-                say("{path}: entry {index} of `nodes` must have keys", path=self._path, index=index + 1),
+                say("{path}: entry {index} of `{key}` must have keys", path=self._path, index=index + 1, key=key),
                 remedy=self._remedy,
             )
         return NodeEntry(
@@ -364,6 +370,10 @@ def render_cluster(cluster: Cluster, existing: bytes | None) -> bytes:
             data.pop(key, None)
     data["mtu"], data["page"] = cluster.mtu, cluster.page
     data["nodes"] = [_render_node(n) for n in cluster.nodes]
+    if cluster.unpaired:
+        data["unpaired"] = [_render_node(n) for n in cluster.unpaired]
+    else:
+        data.pop("unpaired", None)
     buffer = io.BytesIO()
     yaml.dump(data, buffer)
     return buffer.getvalue()

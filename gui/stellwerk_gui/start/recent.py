@@ -111,7 +111,7 @@ def recent_entry(folder: ClusterFolder) -> RecentEntry:
     except StellwerkError as error:
         broken, tip = translate("its file cannot be read"), local(str(error))
         return RecentEntry(folder, folder.path.name, "", "", 0, broken, "circle-x", "bad", at, seen, tip)
-    count = len(cluster.nodes)
+    count = len(cluster.nodes) + len(cluster.unpaired)
     kind = cluster.topology or ""
     shape = translate("1 Spark") if count == 1 else translate("{n} Sparks").format(n=count)
     shape += f", {kind_word(kind)}" if kind else ""

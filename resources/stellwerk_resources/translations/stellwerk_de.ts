@@ -2232,6 +2232,10 @@
    <translation>Port {n}</translation>
   </message>
   <message>
+   <source>simulated</source>
+   <translation>simuliert</translation>
+  </message>
+  <message>
    <source>{s} old</source>
    <translation>{s} alt</translation>
   </message>
@@ -4239,8 +4243,8 @@
    <translation>sein Host-Schlüssel auf diesem Computer</translation>
   </message>
   <message>
-   <source>its key on the other nodes ({why}); `stellwerk mesh on` takes it out</source>
-   <translation>sein Schlüssel auf den anderen Knoten ({why}); `stellwerk mesh on` nimmt ihn heraus</translation>
+   <source>its key on the other nodes ({why}); letting them reach each other once more takes it out</source>
+   <translation>sein Schlüssel auf den anderen Knoten ({why}); sie noch einmal einander erreichen zu lassen entfernt ihn</translation>
   </message>
   <message>
    <source>its kind is {kind}</source>
@@ -6451,12 +6455,12 @@
    <translation>{path}, Zeile {number}: {found} hat keinen Wert</translation>
   </message>
   <message>
-   <source>{path}: `nodes` must be a list</source>
-   <translation>{path}: `nodes` muss eine Liste sein</translation>
+   <source>{path}: `{key}` must be a list</source>
+   <translation>{path}: `{key}` muss eine Liste sein</translation>
   </message>
   <message>
-   <source>{path}: entry {index} of `nodes` must have keys</source>
-   <translation>{path}: Eintrag {index} von `nodes` muss Schlüssel haben</translation>
+   <source>{path}: entry {index} of `{key}` must have keys</source>
+   <translation>{path}: Eintrag {index} von `{key}` muss Schlüssel haben</translation>
   </message>
   <message>
    <source>{path}: mtu {mtu}</source>

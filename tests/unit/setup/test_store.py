@@ -36,9 +36,9 @@ def full_disk() -> Iterator[None]:
         signal.signal(signal.SIGXFSZ, before)
 
 
-@given(st.lists(NODES, max_size=4), NAMES)
-def test_a_cluster_reads_back_as_it_was_written(nodes: list[NodeEntry], name: str) -> None:
-    cluster = Cluster("id", name, tuple(nodes), topology="ring", mtu=1500)
+@given(st.lists(NODES, max_size=4), NAMES, st.lists(NODES, max_size=2))
+def test_a_cluster_reads_back_as_it_was_written(nodes: list[NodeEntry], name: str, unpaired: list[NodeEntry]) -> None:
+    cluster = Cluster("id", name, tuple(nodes), topology="ring", mtu=1500, unpaired=tuple(unpaired))
     assert parse_cluster(render_cluster(cluster, None), Path("cluster.yaml")) == cluster
 
 
@@ -170,6 +170,12 @@ def test_files_with_secrets_are_for_the_user_only(tmp_path: Path) -> None:
     folder, _ = ClusterStore(tmp_path / "cfg").create("workshop")
     assert folder.cluster_file.stat().st_mode & 0o077 == 0
     assert folder.path.stat().st_mode & 0o077 == 0
+
+
+def test_a_node_that_is_paired_is_no_longer_one_that_waits() -> None:
+    waits = (NodeEntry("10.0.0.1", "10.0.0.1"), NodeEntry("b", "b"))
+    cluster = Cluster("i", "c", unpaired=waits).with_node(NodeEntry("spark-1", "10.0.0.1"))
+    assert cluster.unpaired == waits[1:], "by its address: it has taken its own name"
 
 
 def test_a_removed_nodes_number_goes_to_the_next_one_and_the_others_keep_theirs() -> None:
