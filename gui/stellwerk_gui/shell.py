@@ -70,7 +70,8 @@ class Page(QWidget):
             widget.hide()
             self._title_row.addWidget(widget)
         self._title_row.addWidget(self.state, 1)
-        self._short: list[tuple[Button, str]] = []
+        self._short: dict[Button, str] = {}
+        self._rest_words = ""
         outer.addWidget(self.title_bar)
         self.body = QWidget()
         outer.addWidget(self.body, 1)
@@ -79,12 +80,22 @@ class Page(QWidget):
         """Put a control at the right end of the title line. `short`: in a narrow window its icon is enough."""
         self._title_row.addWidget(widget)
         if short and isinstance(widget, Button):
-            self._short.append((widget, widget.text()))
+            self._short[widget] = widget.text()
+
+    def rename_action(self, button: Button, text: str) -> None:
+        """Give an action another name; one that is short in a narrow window stays so."""
+        if button.text():
+            button.setText(text)
+        else:
+            button.setToolTip(text)
+        button.setAccessibleName(text)
+        if button in self._short:
+            self._short[button] = text
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         narrow = self.width() < theme.current().px(SHORT_BELOW_PX)
-        for button, text in self._short:
+        for button, text in self._short.items():
             button.set_short(narrow, text)
         self._fit_state()
 
@@ -93,11 +104,13 @@ class Page(QWidget):
         row, words = self._title_row, (self.before, self.state_icon, self.odd, self.state)
         items = [row.itemAt(i) for i in range(row.count())]
         taken = sum(i.sizeHint().width() for i in items if i.widget() not in words and not i.isEmpty())
-        shown = [w for w in words if w is self.state or not w.isHidden()]
+        self.state.setText(self._rest_words)
+        shown = [w for w in words if not w.isHidden()]
         gaps = row.spacing() * (sum(not i.isEmpty() for i in items) + 1)
         room = self.width() - taken - gaps - 2 * theme.current().px(16)
         wanted = sum(w.sizeHint().width() for w in shown)
-        self.state.setVisible(wanted <= room or not self.odd.text())
+        if wanted > room and self.odd.text():
+            self.state.setText("")
 
     def set_state(
         self, text: str, icon_name: str = "", colour: str = "good", *, before: str = "", odd: str = ""
@@ -109,7 +122,7 @@ class Page(QWidget):
         if self.odd.text() != odd or self.odd.property("state_colour") != colour:
             self.odd.setText(odd)
             restyle(self.odd, kind=f"{colour}-words", state_colour=colour)
-        self.state.setText(text)
+        self._rest_words = text
         self.state_icon.setVisible(bool(icon_name))
         if icon_name:
             self.state_icon.set_icon(icon_name, colour)

@@ -50,7 +50,7 @@ class MonitorPage(Page):
         self.log_axis.toggled.connect(self._toggle_log)
         self.add_action(self.log_axis)
         self.pause = Button(self.tr("Pause"), icon_name="player-pause", on_click=self.toggle_pause)
-        self.add_action(self.pause)
+        self.add_action(self.pause, short=True)
         self.export = Button(
             "", icon_name="upload", on_click=self._export_menu, name=self.tr("Export"), tip=self.tr("Export")
         )
@@ -168,7 +168,7 @@ class MonitorPage(Page):
 
     def _stretch_changed(self) -> None:
         paused = self.group.paused
-        self.pause.setText(self.tr("Live") if paused else self.tr("Pause"))
+        self.rename_action(self.pause, self.tr("Live") if paused else self.tr("Pause"))
         self.pause.set_icon("player-play" if paused else "player-pause")
         self.draw(force=True)
 

@@ -157,7 +157,10 @@ def _text(check: Check, column: Column) -> str:
     if check.kind in ("bandwidth", "bandwidth-port") and check.value is not None:
         # Both halves together have another mark than the one in the column's head.
         return f"{BOTH} {check.value:.1f}" if check.half == BOTH else f"{check.value:.1f}"
-    return said(check)
+    # Before the main question of a column is answered, what was found on the way to it is no answer.
+    return (
+        said(check) if check.kind == column.main or check.verdict is not Verdict.PASS else verdict_word(check.verdict)
+    )
 
 
 def said(check: Check) -> str:

@@ -10,9 +10,10 @@ from stellwerk.model.finding import Check, Verdict
 from stellwerk_gui import theme
 from stellwerk_gui.language import local
 from stellwerk_gui.setup.proof_cells import Cell, Column, Row, head, kind_word, said, verdict_word
+from stellwerk_gui.widgets.controls import Elided, Tag, clear_layout, frame, hbox, label, sentence, vbox
 from stellwerk_gui.widgets.controls import Swatch as NodeSwatch
-from stellwerk_gui.widgets.controls import Tag, clear_layout, frame, hbox, keep_lines, label, sentence, vbox
 from stellwerk_gui.widgets.ink import CENTRE, LEFT, write
+from stellwerk_gui.widgets.words import Words
 
 EVIDENCE_LINES = 6
 TAGS = {
@@ -37,13 +38,14 @@ class CellDetail(QWidget):
         top = hbox(spacing=8)
         self._swatch_place = hbox()
         top.addLayout(self._swatch_place)
-        self._title = label("", "heading")
+        self._title = Elided("", "heading")
         top.addWidget(self._title)
         self._tag = Tag()
         top.addWidget(self._tag)
         top.addStretch(1)
         words.addLayout(top)
-        self._why = label(self.tr("What was measured appears here, cell by cell."), "muted", wrap=True, selectable=True)
+        self._why = Words("muted")
+        self._why.setText(self.tr("What was measured appears here, cell by cell."))
         words.addWidget(self._why)
         self._evidence = QPlainTextEdit()
         self._evidence.setProperty("kind", "code")
@@ -56,7 +58,7 @@ class CellDetail(QWidget):
         remedy = hbox(spacing=6)
         self._to_do = label(self.tr("What to do:"), "heading")
         remedy.addWidget(self._to_do, 0, Qt.AlignmentFlag.AlignTop)
-        self._what = label("", wrap=True, selectable=True)
+        self._what = Words()
         remedy.addWidget(self._what, 1)
         words.addStretch(1)
         words.addLayout(remedy)
@@ -106,11 +108,6 @@ class CellDetail(QWidget):
         self._what.setText(" ".join(remedies))
         for widget in (self._to_do, self._what):
             widget.setVisible(bool(remedies))
-        self._fit_words()
-
-    def _fit_words(self) -> None:
-        """Nothing may lie on anything else in a low window: it scrolls."""
-        keep_lines(self._why, self._what)
 
     def _fit_evidence(self) -> None:
         """As high as its lines, wrapped as they are; more than a few scroll."""
@@ -124,7 +121,6 @@ class CellDetail(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit_evidence()
-        self._fit_words()
 
     def text(self) -> str:
         """Everything that is shown, for copying and for tests."""

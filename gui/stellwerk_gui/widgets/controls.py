@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QKeySequence, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QAction, QKeySequence, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QButtonGroup,
@@ -32,6 +32,7 @@ from stellwerk_gui import theme
 from stellwerk_gui.icons import icon, paint_icon, pixmap
 from stellwerk_gui.language import local
 from stellwerk_gui.widgets.pressing import EnterPresses
+from stellwerk_gui.widgets.words import Words
 
 
 def label(text: str = "", kind: str = "", *, wrap: bool = False, selectable: bool = False) -> QLabel:
@@ -344,8 +345,7 @@ class Note(QFrame):
     ) -> None:
         super().__init__()
         self._icon = Icon(NOTE_ICONS[kind], "muted" if kind == "plain" else kind)
-        self._title = label(title, "heading", wrap=True)
-        self._text = label(text, "second" if small else "", wrap=True, selectable=True)
+        self._title, self._text = Words("heading"), Words("second" if small else "")
         row = hbox(self, margins=(12, 10, 12, 10), spacing=10)
         row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
         column = vbox(spacing=2)
@@ -360,10 +360,6 @@ class Note(QFrame):
         row.addLayout(column, 1)
         self.show_text(kind, title, text)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        keep_lines(self._title, self._text)
-
     def show_text(self, kind: str, title: str, text: str) -> None:
         restyle(self, kind=f"note-{kind}")
         self._icon.set_icon(NOTE_ICONS[kind], "muted" if kind == "plain" else kind)
@@ -371,13 +367,6 @@ class Note(QFrame):
         self._title.setVisible(bool(title))
         self._text.setText(local(text))
         self._text.setVisible(bool(text))
-        keep_lines(self._title, self._text)
-
-
-def keep_lines(*labels: QLabel) -> None:
-    """In a low window a layout would take the last lines of wrapped words for spare room."""
-    for words in labels:
-        words.setMinimumHeight(words.heightForWidth(words.width()) if words.text() and words.width() > 1 else 0)
 
 
 def hbox(

@@ -20,8 +20,8 @@ from stellwerk_gui.widgets.readout import Readout
 __all__ = ["Graph", "GraphGroup", "Line", "Series"]
 
 PEN_WIDTH = 1.5
-LEFT_AXIS_PX, BOTTOM_AXIS_PX, TOP_PX, RIGHT_PX = 44, 26, 2, 16
-HEAD_PX = 42
+LEFT_AXIS_PX, BOTTOM_AXIS_PX, TOP_PX, RIGHT_PX = 44, 26, 8, 16
+HEAD_PX = 34
 LEAST_LABEL_GAP_PX = 14
 
 

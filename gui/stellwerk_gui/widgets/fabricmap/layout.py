@@ -17,6 +17,7 @@ MIN_CARD_W, MIN_GAP, MAX_GAP, ROOM_FOR_CABLE = 150.0, 12.0, 224.0, 48.0
 MAX_ROW_GAP = 310.0
 MAX_COLUMNS = 4
 LEAST_CARD_W, LEAST_CARD_H, LEAST_ROW_GAP = 168.0, 118.0, 44.0
+LEAST_MIDDLE_H = 138.0  # with a port at its top and one at its bottom
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,8 @@ def least_size(view: MapView, width: float) -> tuple[float, float]:
     if view.switch is None:
         columns, rows = grid(count, view.kind, width)
         narrowest = grid(count, view.kind, 0.0)[0]
-        return _least_width(narrowest), rows * LEAST_CARD_H + (rows - 1) * LEAST_ROW_GAP
+        high = LEAST_MIDDLE_H if rows > 2 else LEAST_CARD_H
+        return _least_width(narrowest), rows * high + (rows - 1) * LEAST_ROW_GAP
     rows = 1 if count <= 2 else 2
     columns = -(-count // rows)
     bar = LOW_SWITCH_H + (rows - 1) * LOW_CABLE_H

@@ -48,7 +48,8 @@ PARTS = {
     "memory": Part("memory", 31, 24),
     "values": Part("values", 26, 20, 2),
     "foot": Part("foot", 22, 18, 1),
-    "lines": Part("lines", 38, 36, 1),
+    "two_lines": Part("two_lines", 38, 36, 1),
+    "three_lines": Part("three_lines", 53, 51, 1),
 }
 BAND_PAD, LINE = 7.0, 15.0
 
@@ -216,11 +217,14 @@ class Painted:
             keys.append("foot")
         room = box.bottom() - y
         parts = parts_that_fit(tuple(keys), room)
-        if v.note and len(self._note_lines(self._band(box.adjusted(0, room - 20, 0, 0)))) > 1:
-            # A note that is cut says nothing: it gets a second line before anything else gets its air.
-            longer = parts_that_fit((*(key for key in keys if key != "foot"), "lines"), room)
-            if any(key == "lines" for key, _ in longer) and sum(height for _, height in longer) <= room:
-                parts = longer
+        if v.note:
+            # A note that is cut says nothing: it gets its lines before anything else gets its air.
+            lines = len(self._note_lines(self._band(box.adjusted(0, room - 20, 0, 0))))
+            for key in ("three_lines", "two_lines")[0 if lines > 2 else 1 if lines > 1 else 2 :]:
+                longer = parts_that_fit((*keys[:-1], key), room)
+                if longer[-1][0] == key and sum(height for _, height in longer) <= room:
+                    parts = longer
+                    break
         for key, height in parts:
             # The air of a line lies above it.
             getattr(self, f"_{key}")(QRectF(box.left(), y, box.width(), height))
@@ -290,8 +294,11 @@ class Painted:
         width = self._text(line, name, self.c.muted) + 6 if name else 0.0
         self._text(line.adjusted(width, 0, 0, 0), text, self.ink, right=bool(name))
 
-    def _lines(self, box: QRectF) -> None:
+    def _two_lines(self, box: QRectF) -> None:
         self._note(box, 2)
+
+    def _three_lines(self, box: QRectF) -> None:
+        self._note(box, 3)
 
     def _note(self, box: QRectF, most: int) -> None:
         """What is wrong, on a band of one line or two."""
@@ -325,4 +332,5 @@ def _shorter(text: str) -> tuple[str, ...]:
     """What a machine is, in ever fewer words: without its maker, then what stands in brackets alone."""
     short = text.removeprefix("NVIDIA ")
     bracket = short.partition("(")[2].partition(")")[0]
+    bracket = translate("simulated") if bracket == "simulated" else bracket
     return tuple(way for way in (text, short, bracket) if way)

@@ -1,0 +1,33 @@
+"""Words that wrap."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QLabel
+
+
+class Words(QLabel):
+    """Wrapped words that keep all of their lines: in a low window a layout would take the last for spare room."""
+
+    def __init__(self, kind: str = "") -> None:
+        super().__init__()
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWordWrap(True)
+        if kind:
+            self.setProperty("kind", kind)
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+
+    def setText(self, text: str) -> None:
+        super().setText(text)
+        self._keep()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._keep()
+
+    def _keep(self) -> None:
+        known = self.testAttribute(Qt.WidgetAttribute.WA_WState_Polished) and self.width() > 1
+        self.setMinimumHeight(self.heightForWidth(self.width()) if known and self.text() else 0)
