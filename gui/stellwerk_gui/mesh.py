@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QDialog, QScrollArea, QWidget
 from stellwerk_gui import theme
 from stellwerk_gui.language import local
 from stellwerk_gui.widgets.controls import Button, Icon, Note, clear_layout, frame, hbox, label, sentence, vbox
+from stellwerk_gui.widgets.words import Words
 
 if TYPE_CHECKING:
     from stellwerk.setup.mesh import MeshReport
@@ -78,10 +79,13 @@ class MeshDialog(QDialog):
             left = label(name, "mono")
             left.setFixedWidth(theme.current().px(124))
             row.addWidget(left, 0, Qt.AlignmentFlag.AlignTop)
-            row.addWidget(label(text, "second", wrap=True), 1)
+            words = Words("second")
+            words.setText(text)
+            row.addWidget(words, 1)
             column.addLayout(row)
-        words = self.tr("It is taken out again here, and when a node is un-paired.")
-        column.addWidget(label(words, "second-muted", wrap=True))
+        last = Words("second-muted")
+        last.setText(self.tr("It is taken out again here, and when a node is un-paired."))
+        column.addWidget(last)
         return card
 
     def _show_state(self) -> None:

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from stellwerk_gui.sheet import style_sheet
 
 RAIL_PX, TITLE_PX, STATUS_PX, MARGIN_PX = 72, 56, 28, 16
+TABLE_ROW_PX = 31
 TEXT_PT, SECOND_PT, TITLE_PT, BIG_PT = 10.5, 9.0, 13.0, 22.0
 
 

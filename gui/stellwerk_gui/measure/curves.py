@@ -127,7 +127,7 @@ class SizePlot(QWidget):
         self._items[place].setData(
             [math.log2(size) for size, _ in at],
             [math.log10(value) for _, value in at],
-            pen=pg.mkPen(curve.series.colour, width=PEN_WIDTH, style=style),
+            pen=pg.mkPen(curve.series.colour, width=PEN_WIDTH * theme.current().scale, style=style),
             symbol="o",
             symbolSize=DOT_PX,
             symbolPen=None,

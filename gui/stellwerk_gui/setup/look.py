@@ -373,6 +373,7 @@ class MachineTable(QTableWidget):
         super().__init__(0, len(heads))
         self.setHorizontalHeaderLabels(heads)
         self.verticalHeader().hide()
+        self.verticalHeader().setDefaultSectionSize(theme.current().px(theme.TABLE_ROW_PX))
         self.setShowGrid(False)
         self.setEditTriggers(self.EditTrigger.NoEditTriggers)
         self.setSelectionBehavior(self.SelectionBehavior.SelectRows)

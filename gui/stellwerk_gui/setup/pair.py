@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QSizePolicy, QWidget
 
 from stellwerk_gui.cluster.views import state_word
 from stellwerk_gui.language import local
@@ -28,7 +28,9 @@ class PairStep(StepPage):
             self.tr("Pair"), self.tr("Trust each machine once, log in once; after that a key of this cluster is used.")
         )
         self.retry = Button(self.tr("Retry all"), icon_name="refresh", on_click=self._pair_all)
+        self.retry.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.head_actions.addWidget(self.retry)
+        self.head_actions.addStretch(0)
         area = QScrollArea()
         area.setWidgetResizable(True)
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)

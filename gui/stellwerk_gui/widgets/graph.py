@@ -19,7 +19,7 @@ from stellwerk_gui.widgets.readout import Readout
 
 __all__ = ["Graph", "GraphGroup", "Line", "Series"]
 
-PEN_WIDTH = 1.5
+PEN_WIDTH, DOT_PX = 1.5, 7
 LEFT_AXIS_PX, BOTTOM_AXIS_PX, TOP_PX, RIGHT_PX = 44, 26, 8, 16
 HEAD_PX = 34
 LEAST_LABEL_GAP_PX = 14
@@ -141,7 +141,7 @@ class Graph(QWidget):
         self.cross = pg.InfiniteLine(angle=90)
         self.cross.hide()
         self.plot.addItem(self.cross)
-        self.dots = pg.ScatterPlotItem(size=7)
+        self.dots = pg.ScatterPlotItem(size=theme.current().px(DOT_PX))
         self.dots.setZValue(10)
         self.plot.addItem(self.dots)
         self.limit_line = pg.InfiniteLine(
@@ -204,7 +204,7 @@ class Graph(QWidget):
                 curve = pg.PlotDataItem(connect="finite", skipFiniteCheck=False)
                 curve.curve.setSegmentedLineMode("on")
                 self._curves[name] = curve
-                self._ends[name] = pg.ScatterPlotItem(size=7, brush=None)
+                self._ends[name] = pg.ScatterPlotItem(size=theme.current().px(DOT_PX), brush=None)
                 self.plot.addItem(curve)
                 self.plot.addItem(self._ends[name])
         self._restyle()
@@ -314,14 +314,14 @@ class Graph(QWidget):
         self.silence_text.fill = pg.mkBrush(ground)
         self.silence_text.setFont(theme.font(theme.SECOND_PT * t.scale))
         self.plot.repaint_axes()
-        self.cross.setPen(pg.mkPen(c.text, width=1))
-        self.limit_line.setPen(pg.mkPen(c.bad, width=1, style=Qt.PenStyle.DashLine))
+        self.cross.setPen(pg.mkPen(c.text, width=t.scale))
+        self.limit_line.setPen(pg.mkPen(c.bad, width=t.scale, style=Qt.PenStyle.DashLine))
         self.limit_line.label.setColor(c.bad_text)
         self.limit_line.label.setFont(theme.font(theme.SECOND_PT * t.scale))
         for name, series in self._series.items():
             style = Qt.PenStyle.DashLine if series.dashed else Qt.PenStyle.SolidLine
-            self._curves[name].setPen(pg.mkPen(series.colour, width=PEN_WIDTH, style=style))
-            self._ends[name].setPen(pg.mkPen(series.colour, width=1.5))
+            self._curves[name].setPen(pg.mkPen(series.colour, width=PEN_WIDTH * t.scale, style=style))
+            self._ends[name].setPen(pg.mkPen(series.colour, width=PEN_WIDTH * t.scale))
         self._redraw()
 
     def _show_crosshair(self) -> None:

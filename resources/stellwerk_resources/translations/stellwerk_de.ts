@@ -1185,7 +1185,7 @@
   </message>
   <message>
    <source>a key of its own that never leaves it, the others' host keys, one alias each</source>
-   <translation>ein eigener Schlüssel, der sie nie verlässt, die Host-Schlüssel der anderen, je ein Alias</translation>
+   <translation>ein eigener Schlüssel, der ihn nie verlässt, die Host-Schlüssel der anderen, je ein Alias</translation>
   </message>
   <message>
    <source>one Include line at the top, marked</source>
