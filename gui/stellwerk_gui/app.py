@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QApplication
@@ -29,6 +28,7 @@ from stellwerk_gui.rail import PageEntry
 from stellwerk_gui.search import Search, target_of
 from stellwerk_gui.settings import Settings, SettingsFile
 from stellwerk_gui.shell import Shell
+from stellwerk_gui.trial.mark import has_ended
 
 
 class Application(QObject):
@@ -79,6 +79,7 @@ class Application(QObject):
         from stellwerk_gui.preferences.page import SettingsPage
         from stellwerk_gui.prompts import GuiPrompts
         from stellwerk_gui.setup.page import SetupPage
+        from stellwerk_gui.trial.life import TrialLife
         from stellwerk_gui.trial.panel import TrialPanel
         from stellwerk_gui.trial.runner import Trial, TrialAnswers
 
@@ -104,7 +105,7 @@ class Application(QObject):
             self.shell.add_page(key, page)
         self.trial_panel = TrialPanel(self.trial)
         self.shell.add_side_panel(self.trial_panel)
-        self.trial_panel.closed.connect(self.trial_panel.hide)
+        self.life = TrialLife(self.trial, self.answers, self.trial_panel, self.controller, self.shell)
         self._wire_pages()
 
     def _wire(self) -> None:
@@ -151,9 +152,8 @@ class Application(QObject):
         self.cluster_page.test_wanted.connect(self._show_test)
         self.cluster_page.step_wanted.connect(self._open_step)
         self.changes.undone.connect(lambda _: self.setup_page.open_step("look"))
-        self.trial.problem.connect(self.shell.show_error)
-        self.trial.started.connect(self._trial_started)
-        self.trial.ended.connect(self._trial_ended)
+        self.life.find = lambda: self._open_step("find")
+        self.life.open = self.open_cluster
 
     # -- actions -------------------------------------------------------------------------------------------------
 
@@ -217,18 +217,19 @@ class Application(QObject):
             if self.changes.newest_plan() is not None:
                 found.append(Command(self.tr("Take the newest plan back"), self.asking.undo))
         if self._pages_built and self.trial.cluster is not None:
-            found.append(Command(self.tr("Virtual cluster: faults and load"), self._toggle_trial))
+            found.append(Command(self.tr("Virtual cluster: faults and load"), self.life.toggle))
             found.append(Command(self.tr("Virtual cluster: end it"), self.trial.stop))
         else:
             found.append(Command(self.tr("Try a virtual cluster"), lambda: self.try_virtual(8, "switch")))
+            found.append(Command(self.tr("Try a virtual cluster: a ring"), lambda: self.try_virtual(8, "ring")))
         return found
-
-    def _toggle_trial(self) -> None:
-        self.trial_panel.setVisible(not self.trial_panel.isVisible())
 
     def open_cluster(self, folder: ClusterFolder) -> None:
         """Open a cluster: a finished one on its map, another one where its wizard stands."""
         self.build_pages()
+        if has_ended(folder):
+            self.life.say_ended(folder)
+            return
 
         def opened() -> None:
             cluster = self.controller.cluster
@@ -242,7 +243,7 @@ class Application(QObject):
         self.controller.open_cluster(folder, opened)
 
     def _open_any(self) -> None:
-        folders = self.store.all()
+        folders = [folder for folder in self.store.all() if not has_ended(folder)]
         if folders:
             newest = max(folders, key=lambda f: f.cluster_file.stat().st_mtime)
             self.open_cluster(newest)
@@ -252,37 +253,7 @@ class Application(QObject):
     def try_virtual(self, nodes: int, topology: str) -> None:
         """Start simulated Sparks and put them into a new cluster's wizard."""
         self.build_pages()
-        self.shell.status.set_work(self.tr("Starting {n} simulated Sparks").format(n=nodes), None)
-        if self.trial.cluster is not None:
-            self._trial_started(self.trial.cluster)
-            return
-        self.trial.start(nodes, topology)
-
-    def _trial_started(self, cluster: Any) -> None:
-        self.answers.cluster = cluster
-        self.shell.status.set_work("", None)
-        self.shell.tag_trial(self._toggle_trial)
-        try:
-            folder, _ = self.store.create(self.tr("virtual"))
-        except StellwerkError as error:
-            self.shell.show_error(error)
-            return
-
-        def opened() -> None:
-            from stellwerk.remote.target import Target
-
-            targets = tuple(Target(n.host, n.port, n.user, n.name) for n in cluster.nodes)
-            self.controller.add_targets(targets)
-            self.shell.open_page("setup")
-            self.setup_page.open_step("find")
-
-        self.controller.open_cluster(folder, opened)
-
-    def _trial_ended(self) -> None:
-        """Its panel would change nothing any more."""
-        self.shell.status.tag.hide()
-        self.trial_panel.hide()
-        self.shell.status.set_work("", None)
+        self.life.begin(nodes, topology)
 
     def _add_node(self) -> None:
         self.shell.open_page("setup")

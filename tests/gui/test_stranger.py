@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from fixtures.person import choose, click, press, sees
+from fixtures.person import answer, choose, click, dialog, press, reads, sees
 from fixtures.window import opened, wait_until
 from fixtures.wires import hear, sparks, switch
 from gui.test_layout import open_eight
@@ -28,6 +29,7 @@ from stellwerk_gui import shell, theme
 from stellwerk_gui.app import Application
 from stellwerk_gui.crash import CrashHandler
 from stellwerk_gui.start.recent import RecentRow
+from stellwerk_gui.trial.mark import set_mark
 from stellwerk_gui.widgets.controls import sentence
 
 
@@ -224,14 +226,32 @@ def test_on_a_full_disk_the_wizard_goes_on_and_says_so(window: Application, monk
     assert window.setup_page.step == "pair"
 
 
-def test_a_virtual_cluster_that_died_is_said_and_its_panel_goes(window: Application) -> None:
+def test_a_virtual_cluster_that_died_is_said_and_its_panel_and_draft_go(window: Application) -> None:
     window.try_virtual(1, "single")
+    window.try_virtual(2, "pair")  # a second click while the first one starts
     wait_until(lambda: len(window.controller.nodes) == 1 and window.shell.front == "setup", 40)
     click(window.shell.status.tag)
     assert window.trial_panel.isVisible()
     window.trial.cluster._process.kill()
     sees(window.shell.error_box, "The virtual cluster has ended")
     assert not window.trial_panel.isVisible() and not window.shell.status.tag.isVisible()
+    wait_until(lambda: window.shell.front == "start", 10)
+    assert window.store.all() == [], "a draft of nodes that are gone is of no use"
+
+
+def test_a_virtual_cluster_that_ended_is_not_opened_as_nodes_that_are_lost(window: Application, tmp_path: Path) -> None:
+    folder, cluster = window.store.create("old")
+    folder.save(replace(cluster, topology="ring", page="done"))
+    set_mark(folder, tmp_path / "gone")
+    window.start.refresh()
+    (row,) = window.start.findChildren(RecentRow)
+    assert "virtual, has ended" in row.accessibleName()
+    wait_until(row.isVisible)
+    click(row)
+    assert "Start a new one" in reads(dialog("This virtual cluster has ended."))
+    answer("has ended", press_="Forget it")
+    wait_until(lambda: window.store.all() == [], 5)
+    assert window.shell.front == "start"
 
 
 def test_what_was_typed_is_quoted_no_longer_than_a_sentence_holds() -> None:

@@ -15,6 +15,7 @@ from stellwerk_gui import theme
 from stellwerk_gui.icons import paint_icon
 from stellwerk_gui.language import local
 from stellwerk_gui.start.glyph import paint_glyph
+from stellwerk_gui.trial.mark import has_ended
 from stellwerk_gui.widgets.controls import Button, hbox, plain_tip
 from stellwerk_gui.widgets.ink import LEFT, RIGHT, write
 from stellwerk_gui.widgets.pressing import EnterPresses
@@ -115,7 +116,9 @@ def recent_entry(folder: ClusterFolder) -> RecentEntry:
     kind = cluster.topology or ""
     shape = translate("1 Spark") if count == 1 else translate("{n} Sparks").format(n=count)
     shape += f", {kind_word(kind)}" if kind else ""
-    if cluster.page not in ("prove", "done") and not kind:
+    if has_ended(folder):
+        state = (translate("virtual, has ended"), "circle-minus", "muted")
+    elif cluster.page not in ("prove", "done") and not kind:
         state = (translate("set-up not finished"), "circle-minus", "muted")
     else:
         state = _last_proof(folder)

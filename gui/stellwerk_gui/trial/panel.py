@@ -5,19 +5,23 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QSlider
 
 from stellwerk_gui.language import local
 from stellwerk_gui.trial.runner import Trial
+from stellwerk_gui.trial.words import fault_word, shape_word
 from stellwerk_gui.widgets.controls import Button, Combo, Note, clear_layout, frame, hbox, label, vbox
 from stellwerk_gui.widgets.side_panel import SidePanel
 
 PANEL_W = 320
+SHAPES = ((8, "switch"), (8, "ring"), (4, "ring"), (4, "chain"), (3, "ring"), (2, "pair"), (1, "single"))
 
 
 class TrialPanel(SidePanel):
-    """Faults to set and clear, load to raise, secrets to read."""
+    """Faults to set and clear, load to raise, secrets to read; other nodes instead of these."""
+
+    instead = Signal(int, str)  # how many nodes are wanted instead, and how they are cabled
 
     def __init__(self, trial: Trial) -> None:
         super().__init__(PANEL_W, spacing=10)
@@ -55,6 +59,13 @@ class TrialPanel(SidePanel):
         column.addWidget(frame("line"))
         self.secrets = Note("plain", self.tr("If you are asked to log in"), "")
         column.addWidget(self.secrets)
+        column.addWidget(frame("line"))
+        column.addWidget(label(self.tr("Other nodes and cables"), "second-muted"))
+        self.shape = Combo(self.tr("Other nodes and cables"))
+        for shape in SHAPES:
+            self.shape.addItem(shape_word(*shape), shape)
+        column.addWidget(self.shape)
+        column.addWidget(Button(self.tr("Start these instead"), icon_name="refresh", on_click=self._instead))
         column.addStretch(1)
         self.node.currentIndexChanged.connect(lambda: self._show_secrets())
         trial.started.connect(self._started)
@@ -70,7 +81,7 @@ class TrialPanel(SidePanel):
         self._kinds = tuple(KINDS.values())
         self.fault.clear()
         for kind in self._kinds:
-            self.fault.addItem(kind.name, kind)
+            self.fault.addItem(fault_word(kind.name), kind)
         self._show_secrets()
 
     def _explain(self) -> None:
@@ -81,6 +92,10 @@ class TrialPanel(SidePanel):
         kind = self.fault.currentData()
         if kind is not None:
             self.trial.set_fault(kind.name, self.node.currentText())
+
+    def _instead(self) -> None:
+        nodes, topology = self.shape.currentData()
+        self.instead.emit(nodes, topology)
 
     def _load_chosen(self, value: int) -> None:
         """Keys and clicks beside the handle count at once; what is dragged, when it is let go."""
@@ -98,7 +113,7 @@ class TrialPanel(SidePanel):
         for fault in faults:
             row = hbox(spacing=8)
             where = fault.get("node") or ""
-            what = f"{fault['kind']} {where}".strip()
+            what = f"{fault_word(fault['kind'])} {where}".strip()
             row.addWidget(label(what, "second"), 1)
             mend = partial(self.trial.clear_fault, fault["kind"], fault.get("node"))
             row.addWidget(Button(self.tr("Mend"), "small", on_click=mend, name=f"{self.tr('Mend')} {what}"))

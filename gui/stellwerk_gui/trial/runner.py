@@ -26,11 +26,13 @@ class Trial(QObject):
         self.cluster: Any = None
         self._stop: asyncio.Event | None = None
         self._finished: asyncio.Event | None = None
+        self._running = False
 
     def start(self, nodes: int, topology: str) -> None:
         """Start simulated Sparks; `started` follows when they answer."""
-        if self.cluster is not None:
+        if self._running:
             return
+        self._running = True
 
         def work(report: Callable[[Any], None]) -> Any:
             return self._live(nodes, topology, report)
@@ -61,7 +63,7 @@ class Trial(QObject):
             raise StellwerkError(
                 "the virtual cluster has ended",
                 why="its process is gone, and with it all its nodes",
-                remedy="Close this cluster and choose “Try a virtual cluster” again",
+                remedy="Choose “Try a virtual cluster” again",
             )
 
     def _arrived(self, cluster: Any) -> None:
@@ -70,7 +72,7 @@ class Trial(QObject):
         self.refresh()
 
     def _gone(self) -> None:
-        self.cluster = None
+        self.cluster, self._running = None, False
         self.ended.emit()
 
     def stop(self) -> None:

@@ -52,10 +52,6 @@
    <translation>In Stellwerk ist etwas schiefgegangen</translation>
   </message>
   <message>
-   <source>Starting {n} simulated Sparks</source>
-   <translation>{n} simulierte Sparks starten</translation>
-  </message>
-  <message>
    <source>Take the newest plan back</source>
    <translation>Den neuesten Plan zurücknehmen</translation>
   </message>
@@ -80,6 +76,10 @@
    <translation>Virtuell ausprobieren</translation>
   </message>
   <message>
+   <source>Try a virtual cluster: a ring</source>
+   <translation>Virtuellen Cluster testen: ein Ring</translation>
+  </message>
+  <message>
    <source>Virtual cluster: end it</source>
    <translation>Virtueller Cluster: beenden</translation>
   </message>
@@ -94,10 +94,6 @@
   <message>
    <source>open or set up a cluster first</source>
    <translation>zuerst einen Cluster öffnen oder einrichten</translation>
-  </message>
-  <message>
-   <source>virtual</source>
-   <translation>virtuell</translation>
   </message>
  </context>
  <context>
@@ -2171,6 +2167,37 @@
   </message>
  </context>
  <context>
+  <name>TrialLife</name>
+  <message>
+   <source>Forget it</source>
+   <translation>Vergessen</translation>
+  </message>
+  <message>
+   <source>Its simulated nodes went with the program that ran them.</source>
+   <translation>Seine simulierten Knoten endeten mit dem Programm, das sie ausführte.</translation>
+  </message>
+  <message>
+   <source>Start a new one</source>
+   <translation>Einen neuen starten</translation>
+  </message>
+  <message>
+   <source>Starting {n} simulated Sparks</source>
+   <translation>{n} simulierte Sparks starten</translation>
+  </message>
+  <message>
+   <source>This virtual cluster has ended.</source>
+   <translation>Dieser virtuelle Cluster ist beendet.</translation>
+  </message>
+  <message>
+   <source>the virtual cluster has ended</source>
+   <translation>der virtuelle Cluster ist beendet</translation>
+  </message>
+  <message>
+   <source>virtual</source>
+   <translation>virtuell</translation>
+  </message>
+ </context>
+ <context>
   <name>TrialPanel</name>
   <message>
    <source>Break it</source>
@@ -2199,6 +2226,14 @@
   <message>
    <source>Nothing</source>
    <translation>Nichts</translation>
+  </message>
+  <message>
+   <source>Other nodes and cables</source>
+   <translation>Andere Knoten und Kabel</translation>
+  </message>
+  <message>
+   <source>Start these instead</source>
+   <translation>Diese stattdessen starten</translation>
   </message>
   <message>
    <source>Virtual cluster</source>
@@ -2511,16 +2546,16 @@
    <translation>Eine andere Topologie wählen oder {node} weglassen.</translation>
   </message>
   <message>
+   <source>Choose “Try a virtual cluster” again</source>
+   <translation>Noch einmal „Virtuellen Cluster testen“ wählen</translation>
+  </message>
+  <message>
    <source>Close it there, or use that window</source>
    <translation>Es dort schließen oder jenes Fenster nehmen</translation>
   </message>
   <message>
    <source>Close the other window and try again</source>
    <translation>Das andere Fenster schließen und nochmals versuchen</translation>
-  </message>
-  <message>
-   <source>Close this cluster and choose “Try a virtual cluster” again</source>
-   <translation>Diesen Cluster schließen und erneut „Virtuell ausprobieren“ wählen</translation>
   </message>
   <message>
    <source>CmaTotal: 0 kB, CmaFree: {cma_free_kb} kB</source>
@@ -7072,6 +7107,10 @@
    <translation>heute {time}</translation>
   </message>
   <message>
+   <source>virtual, has ended</source>
+   <translation>virtuell, ist beendet</translation>
+  </message>
+  <message>
    <source>yesterday {time}</source>
    <translation>gestern {time}</translation>
   </message>
@@ -7089,6 +7128,117 @@
   <message>
    <source>of {n} GiB</source>
    <translation>von {n} GiB</translation>
+  </message>
+ </context>
+ <context>
+  <name>trial</name>
+  <message>
+   <source>Agent killed</source>
+   <translation>Agent beendet</translation>
+  </message>
+  <message>
+   <source>Another sudo password</source>
+   <translation>Anderes Sudo-Passwort</translation>
+  </message>
+  <message>
+   <source>Both halves in one subnet</source>
+   <translation>Beide Hälften in einem Subnetz</translation>
+  </message>
+  <message>
+   <source>Cable in the wrong port</source>
+   <translation>Kabel im falschen Port</translation>
+  </message>
+  <message>
+   <source>Cable unplugged</source>
+   <translation>Kabel gezogen</translation>
+  </message>
+  <message>
+   <source>Clock ahead</source>
+   <translation>Uhr geht vor</translation>
+  </message>
+  <message>
+   <source>Disk full</source>
+   <translation>Datenträger voll</translation>
+  </message>
+  <message>
+   <source>Foreign netplan file</source>
+   <translation>Fremde netplan-Datei</translation>
+  </message>
+  <message>
+   <source>Half at 13 Gb/s</source>
+   <translation>Hälfte mit 13 Gb/s</translation>
+  </message>
+  <message>
+   <source>Installed anew</source>
+   <translation>Neu installiert</translation>
+  </message>
+  <message>
+   <source>Link at 100 Gb/s</source>
+   <translation>Link mit 100 Gb/s</translation>
+  </message>
+  <message>
+   <source>Network guard killed</source>
+   <translation>Netzwächter beendet</translation>
+  </message>
+  <message>
+   <source>No link-local addresses</source>
+   <translation>Keine Link-Local-Adressen</translation>
+  </message>
+  <message>
+   <source>No sudo</source>
+   <translation>Kein sudo</translation>
+  </message>
+  <message>
+   <source>Power off</source>
+   <translation>Strom aus</translation>
+  </message>
+  <message>
+   <source>Power on</source>
+   <translation>Strom an</translation>
+  </message>
+  <message>
+   <source>Python missing</source>
+   <translation>Python fehlt</translation>
+  </message>
+  <message>
+   <source>Restart</source>
+   <translation>Neustart</translation>
+  </message>
+  <message>
+   <source>SSH cut</source>
+   <translation>SSH getrennt</translation>
+  </message>
+  <message>
+   <source>Switch without a name</source>
+   <translation>Switch ohne Namen</translation>
+  </message>
+  <message>
+   <source>Wrong MTU</source>
+   <translation>Falsche MTU</translation>
+  </message>
+  <message>
+   <source>one alone</source>
+   <translation>einer allein</translation>
+  </message>
+  <message>
+   <source>sudo without a password</source>
+   <translation>sudo ohne Passwort</translation>
+  </message>
+  <message>
+   <source>{n} as a chain</source>
+   <translation>{n} als Kette</translation>
+  </message>
+  <message>
+   <source>{n} as a pair</source>
+   <translation>{n} als Paar</translation>
+  </message>
+  <message>
+   <source>{n} as a ring</source>
+   <translation>{n} als Ring</translation>
+  </message>
+  <message>
+   <source>{n} on a switch</source>
+   <translation>{n} an einem Switch</translation>
   </message>
  </context>
  <context>
