@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAbstractButton, QFrame
 
 from stellwerk_gui import theme
 from stellwerk_gui.icons import paint_icon
-from stellwerk_gui.widgets.controls import Icon, hbox, label, plain_tip, vbox
+from stellwerk_gui.widgets.controls import Icon, hbox, label, plain_tip, restyle, vbox
 from stellwerk_gui.widgets.ink import CENTRE, write
 from stellwerk_gui.widgets.pressing import EnterPresses
 
@@ -140,7 +140,7 @@ class RailHead(QFrame):
     def __init__(self) -> None:
         super().__init__()
         self.setFixedHeight(theme.current().px(theme.TITLE_PX))
-        column = vbox(self, margins=(2, 8, 2, 8), spacing=2)
+        column = vbox(self, margins=(2, 10, 2, 10), spacing=0)
         self._name = label("", "strong")
         self._name.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         column.addWidget(self._name)
@@ -161,3 +161,9 @@ class RailHead(QFrame):
         self._health.setText(health)
         self._icon.set_icon(icon_name, colour)
         self._icon.setVisible(bool(name))
+        words = colour if colour in ("warn", "bad") else "second-muted"  # healthy is quiet
+        if self._health.property("kind") != words:
+            restyle(self._health, kind=words)
+        kind = "titleline" if name else ""
+        if self.property("kind") != kind:
+            restyle(self, kind=kind)

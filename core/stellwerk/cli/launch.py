@@ -60,7 +60,7 @@ def _wait_for_all(processes: list[subprocess.Popen[bytes]]) -> int:
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option("--transport", default="auto", show_default=True, help="auto, shm, tcp or python.")
-@click.option("--address", help="This machine's own address on the fabric.")
+@click.option("--address", help="This node's own address on the fabric.")
 @click.option("--ranks", type=click.IntRange(1, 32), help="Start so many local ranks (else: run the command as it is).")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def launch(transport: str, address: str | None, ranks: int | None, command: tuple[str, ...]) -> None:

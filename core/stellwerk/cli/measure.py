@@ -82,7 +82,7 @@ def collectives(
     csv_file: Path | None,
     cluster: str | None,
 ) -> None:
-    """Measure all_reduce between ranks on this machine: each algorithm, Gloo and Open MPI, cell by cell in turns.
+    """Measure all_reduce between ranks on this computer: each algorithm, Gloo and Open MPI, cell by cell in turns.
 
     Figures are median / 99th percentile in µs of the slowest rank; every cell is also checked (#wrong).
     """

@@ -327,9 +327,9 @@ class TileStrip(QFrame):
             "cpu": self.tr("CPU, mean"),
         }
         box = QWidget()
-        column = vbox(box, margins=(16, 6, 8, 6), spacing=2)
+        column = vbox(box, margins=(16, 9, 8, 9), spacing=0)
         column.addWidget(label(names[key], "second-muted"))
-        row = hbox(spacing=5)
+        row = hbox(spacing=4)
         value, unit = label("", "heading"), label("", "muted")
         row.addWidget(value)
         row.addWidget(unit)

@@ -63,7 +63,7 @@ class LiveStrip(QWidget):
     def __init__(self, controller: Controller) -> None:
         super().__init__()
         self.controller = controller
-        self.setFixedHeight(theme.current().px(88))
+        self.setFixedHeight(theme.current().px(91))
         self.setAccessibleName(self.tr("Live links"))
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -82,7 +82,7 @@ class LiveStrip(QWidget):
             return
         store = self.controller.telemetry
         now = time.monotonic()
-        bar = QRectF(16, height - 24, width - 32, 16)
+        bar = QRectF(16, height - 25, width - 32, 17)
         p.setPen(Qt.PenStyle.NoPen)
         p.setBrush(QColor(c.raised))
         p.drawRoundedRect(bar, 4, 4)
@@ -97,7 +97,7 @@ class LiveStrip(QWidget):
             latest = store.latest(node.name) if store is not None else {}
             fresh = store.freshness(node.name, now) if store is not None else None
             stale = fresh is None or fresh.stale or not node.ready
-            box = QRectF(16 + i * step + (6 if i else 0), 8, step - (6 if i in (0, len(nodes) - 1) else 12), 28)
+            box = QRectF(16 + i * step + (6 if i else 0), 8, step - (6 if i in (0, len(nodes) - 1) else 12), 30)
             pen = QPen(QColor(c.line), 1, Qt.PenStyle.DashLine if stale else Qt.PenStyle.SolidLine)
             p.setPen(pen)
             p.setBrush(Qt.BrushStyle.NoBrush if stale else QColor(c.raised))

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QWidget
 
 from stellwerk_gui import theme
 from stellwerk_gui.cluster.tiles import TileValue
-from stellwerk_gui.widgets.controls import clear_layout, frame, hbox, label, vbox
+from stellwerk_gui.widgets.controls import big, clear_layout, frame, hbox, label, vbox
 
 SPARK_POINTS = 60
 NARROW_PX = 1080  # of the row: below that six cards with their small lines do not fit beside each other
@@ -103,7 +103,7 @@ class TileRow(QWidget):
             self._grid.addWidget(card, i // columns, i % columns)
             inside = card.layout()
             assert inside is not None, "every card has a column"
-            inside.setContentsMargins(px(12), px(4 if narrow else 10), px(12), px(3 if narrow else 8))
+            inside.setContentsMargins(px(12), px(4 if narrow else 10), px(12), px(3 if narrow else 14))
         for x in range(len(self._cards)):
             self._grid.setColumnStretch(x, 1 if x < columns else 0)
 
@@ -125,7 +125,7 @@ class TileRow(QWidget):
         head.addWidget(nodes)
         column.addLayout(head)
         row = hbox(spacing=6)
-        value, unit = label("", "big"), label("", "muted")
+        value, unit = big(), label("", "muted")
         unit.setContentsMargins(0, 0, 0, theme.current().px(3))  # on the line of the number
         row.addWidget(value)
         row.addWidget(unit, 0, Qt.AlignmentFlag.AlignBottom)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
@@ -124,13 +122,11 @@ class Mark(QWidget):
         p.setPen(Qt.PenStyle.NoPen)
         p.setBrush(QColor(t.tokens.raised))
         p.drawRoundedRect(QRectF(0, 0, 32, 32), 7, 7)
-        for colour, points in (
-            (t.tokens.outline, ((7, 21), (25, 21))),
-            (t.tokens.accent, ((7, 21), (14, 21), (19, 11), (25, 11))),
-        ):
-            p.setPen(QPen(QColor(colour), 2.2, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
-            for (x0, y0), (x1, y1) in itertools.pairwise(points):
-                p.drawLine(QPointF(x0, y0), QPointF(x1, y1))
+        p.setPen(QPen(QColor(t.tokens.outline), 2.4, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
+        p.drawLine(QPointF(7, 21), QPointF(25, 21))
+        way = QPainterPath(QPointF(7, 21))
+        way.cubicTo(QPointF(15, 20.5), QPointF(16, 11.5), QPointF(25, 11))
+        p.strokePath(way, QPen(QColor(t.tokens.accent), 2.4, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
         p.setPen(Qt.PenStyle.NoPen)
         for x, y, colour in ((7, 21, t.tokens.accent), (25, 11, t.tokens.accent), (25, 21, t.tokens.outline)):
             p.setBrush(QColor(colour))

@@ -33,7 +33,9 @@ def _switch(painter: QPainter, middle: QPointF, count: int) -> None:
     top = min(4, -(-count // 2))
     bottom = min(4, count - top)
     wide = 4 * SIDE + 3 * GAP - 4
-    painter.drawRoundedRect(QRectF(middle.x() - wide / 2, middle.y() - 1.5, wide, 3), 1.5, 1.5)
+    painter.setBrush(painter.pen().color())
+    painter.drawRoundedRect(QRectF(middle.x() - wide / 2, middle.y() - 1.0, wide, 2), 1, 1)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
     for number, side in ((top, -1), (bottom, 1)):
         for i in range(number):
             x = middle.x() + (i - (number - 1) / 2) * (SIDE + 2)

@@ -13,7 +13,18 @@ from stellwerk_gui import theme
 from stellwerk_gui.shell import Page
 from stellwerk_gui.start.door import Door, Mark
 from stellwerk_gui.start.recent import RecentRow, recent_entry
-from stellwerk_gui.widgets.controls import Button, Icon, clear_layout, frame, hbox, label, scroll_area, vbox
+from stellwerk_gui.widgets.controls import (
+    Button,
+    Icon,
+    big,
+    clear_layout,
+    frame,
+    hbox,
+    label,
+    restyle,
+    scroll_area,
+    vbox,
+)
 
 CONTENT_W = 936
 FOUR_NAMES_PX = 1000  # a narrower page shows two names of what was found
@@ -64,7 +75,7 @@ class StartPage(Page):
         column = vbox(column_box, spacing=0)
         head = hbox(spacing=12)
         head.addWidget(Mark())
-        name = label("Stellwerk", "big")
+        name = big("Stellwerk")
         head.addWidget(name)
         head.addWidget(label(self.tr("One to eight DGX Sparks, one cluster"), "muted"))
         head.addStretch(1)
@@ -125,9 +136,11 @@ class StartPage(Page):
         clear_layout(self.found_chips)
         self.pair_found.setVisible(bool(names))
         if not available:
+            restyle(self.network_text, kind="")
             self.network_icon.set_icon("wifi", "muted")
             self.network_text.setText(self.tr("No mDNS here, add machines by address"))
             return
+        restyle(self.network_text, kind="heading" if names else "")
         self.network_icon.set_icon("wifi", "good" if names else "muted")
         if not names:
             self.network_text.setText(self.tr("Listening for machines on this network"))

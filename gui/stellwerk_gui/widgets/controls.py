@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QKeySequence, QPainter, QPaintEvent
+from PySide6.QtGui import QAction, QFont, QKeySequence, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QButtonGroup,
@@ -34,6 +34,8 @@ from stellwerk_gui.language import local
 from stellwerk_gui.widgets.pressing import EnterPresses
 from stellwerk_gui.widgets.words import Words
 
+BIG_SPACING = 97.0  # percent
+
 
 def label(text: str = "", kind: str = "", *, wrap: bool = False, selectable: bool = False) -> QLabel:
     """A plain-text label; `kind` chooses its style (see `sheet`)."""
@@ -47,6 +49,15 @@ def label(text: str = "", kind: str = "", *, wrap: bool = False, selectable: boo
         made.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
+    return made
+
+
+def big(text: str = "") -> QLabel:
+    """A big word or number. Inter is made for small sizes: at this one its letters stand too far apart."""
+    made = label(text, "big")
+    closer = made.font()
+    closer.setLetterSpacing(QFont.SpacingType.PercentageSpacing, BIG_SPACING)
+    made.setFont(closer)
     return made
 
 
