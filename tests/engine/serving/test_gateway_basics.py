@@ -243,5 +243,5 @@ async def test_every_answer_carries_pool_and_path(yard: Yard) -> None:
     )  # fmt: skip
     refused = await yard.ask(body=long)
     assert (refused.status, refused.headers["x-stellwerk-pool"], refused.headers["x-stellwerk-path"]) == (
-        400, "-", "there>-",
+        400, "away", "there>away",
     )  # fmt: skip

@@ -162,9 +162,10 @@ def _choose(policy: CompiledPolicy, walk: Walk, candidates: list[Candidate]) -> 
         if chosen is None:
             skipped.append((name, problem))
     if chosen is None:
-        raise _no_pool(skipped, why, candidates[0][1] if candidates else walk.hops, tuple(walk.scores))
-    pool, hops = chosen
-    return Decision(pool, tuple([hop.step for hop in hops]), hops, tuple(rest), tuple(skipped), tuple(walk.scores))
+        pool, hops = candidates[0] if candidates else (None, walk.hops)
+        raise _no_pool(skipped, why, hops, tuple(walk.scores), pool)
+    name, hops = chosen
+    return Decision(name, tuple([hop.step for hop in hops]), hops, tuple(rest), tuple(skipped), tuple(walk.scores))
 
 
 def _fits(request: RequestView, window: int) -> bool:
@@ -176,16 +177,17 @@ def _demand(request: RequestView) -> int:
 
 
 def _no_pool(
-    skipped: list[tuple[str, str]], why: set[str], hops: tuple[Hop, ...], scores: tuple[Scored, ...]
+    skipped: list[tuple[str, str]], why: set[str], hops: tuple[Hop, ...], scores: tuple[Scored, ...], pool: str | None
 ) -> NoPool:
     details = "; ".join(f"{pool}: {problem}" for pool, problem in skipped)
     # The kind that says most: what waiting mends comes before what only another request mends.
     if "overloaded" in why:
-        return NoPool("overloaded", f"Every pool that could answer is full ({details}). Try again later.", hops, scores)
+        message = f"Every pool that could answer is full ({details}). Try again later."
+        return NoPool("overloaded", message, hops, scores, pool)
     if "unhealthy" in why:
-        return NoPool("unhealthy", f"No pool that could answer is healthy ({details}).", hops, scores)
+        return NoPool("unhealthy", f"No pool that could answer is healthy ({details}).", hops, scores, pool)
     remedy = "Shorten it, or ask for a shorter answer."
-    return NoPool("context", f"The request is too long ({details}). {remedy}", hops, scores)
+    return NoPool("context", f"The request is too long ({details}). {remedy}", hops, scores, pool)
 
 
 __all__ = ["OVERRIDE_HEADER", "Decision", "NoPool", "Scored", "decide", "decide_async"]

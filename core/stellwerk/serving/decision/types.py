@@ -65,7 +65,8 @@ class Decision:
 
 
 class NoPool(Exception):
-    """No pool can take the request. `kind` is for programs, the text for people, `hops` how far it came.
+    """No pool can take the request. `kind` is for programs, the text for people, `hops` how far it came, and `pool` to
+    which one that led first, if to any.
 
     `scores` belong to `ShareKeeper.observe` like those of a decision: leaving the refused out would bend the shares.
 
@@ -74,9 +75,15 @@ class NoPool(Exception):
     """
 
     def __init__(
-        self, kind: NoPoolKind, message: str, hops: tuple[Hop, ...] = (), scores: tuple[Scored, ...] = ()
+        self,
+        kind: NoPoolKind,
+        message: str,
+        hops: tuple[Hop, ...] = (),
+        scores: tuple[Scored, ...] = (),
+        pool: str | None = None,
     ) -> None:
         super().__init__(message)
+        self.pool = pool
         self.kind: NoPoolKind = kind
         self.hops = hops
         self.scores = scores

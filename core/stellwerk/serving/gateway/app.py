@@ -15,7 +15,7 @@ from stellwerk.serving.gateway import deployment as deploying
 from stellwerk.serving.gateway.address import Resolver, direct
 from stellwerk.serving.gateway.admission import Admission, Verdict, unauthorised
 from stellwerk.serving.gateway.counters import Counters
-from stellwerk.serving.gateway.deployment import NOWHERE_LINES, DeployError, Route
+from stellwerk.serving.gateway.deployment import NOWHERE, DeployError, Route
 from stellwerk.serving.gateway.dialect import DIALECTS, OPENAI, error_body
 from stellwerk.serving.gateway.exchange import Exchange
 from stellwerk.serving.gateway.health import HealthMonitor
@@ -152,7 +152,7 @@ class Gateway:
         """Write a refusal (see http.connection.Handler)."""
         self.counters.refused[error.code] += 1
         dialect = DIALECTS.get(request.head.path, OPENAI) if request is not None else OPENAI
-        lines = self.page_lines(request) if request is not None else NOWHERE_LINES
+        lines = self.page_lines(request) if request is not None else NOWHERE.lines
         if error.status == 401:
             lines += b"www-authenticate: Bearer\r\n"
         if error.status == 503:
@@ -188,7 +188,7 @@ class Gateway:
 
     def page_lines(self, request: Request) -> bytes:
         """The same for an answer that comes from no pool."""
-        return NOWHERE_LINES + self.answer_lines(request)
+        return NOWHERE.lines + self.answer_lines(request)
 
     def why_not_admin(self, connection: ServerConnection, request: Request) -> str | None:
         """May this caller change the policy? None, or why not."""

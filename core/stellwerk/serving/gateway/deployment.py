@@ -38,17 +38,26 @@ class Plan:
     switchyard: SwitchyardSteps | None
 
 
-class Route:
-    """One way through the policy to one pool: what every answer that came along it has in common."""
+class Way:
+    """One way through the policy to one pool, as answers and log lines name it."""
 
-    __slots__ = ("answers", "counters", "lines", "logged", "pool", "steps", "text")
+    __slots__ = ("lines", "logged", "pool", "text")
+
+    def __init__(self, pool: str, steps: tuple[str, ...]) -> None:
+        self.pool = pool
+        self.text = ">".join((*steps, pool))
+        self.lines = b"x-stellwerk-pool: %b\r\nx-stellwerk-path: %b\r\n" % (_header_text(pool), _header_text(self.text))
+        self.logged = f'"pool":{quote(pool)},"path":{quote(self.text)}'
+
+
+class Route(Way):
+    """A way that requests took: what all answers that came along it have in common."""
+
+    __slots__ = ("answers", "counters", "steps")
 
     def __init__(self, pool: str, steps: tuple[str, ...], counters: PoolCounters) -> None:
-        self.pool = pool
+        super().__init__(pool, steps)
         self.steps = steps
-        self.text = ">".join((*steps, pool))
-        self.lines = way_lines(pool, self.text)
-        self.logged = f'"pool":{quote(pool)},"path":{quote(self.text)}'
         self.counters = counters
         self.answers = 0
 
@@ -135,11 +144,6 @@ def _field_text(value: bytes) -> str:
         return value.decode("latin-1")
 
 
-def way_lines(pool: str, path: str) -> bytes:
-    """The header lines that every answer carries."""
-    return b"x-stellwerk-pool: %b\r\nx-stellwerk-path: %b\r\n" % (_header_text(pool), _header_text(path))
-
-
 def _header_text(text: str) -> bytes:
     """Names may be in any script; a header is ASCII, so the rest is written as %XX."""
     return b"".join(
@@ -147,8 +151,8 @@ def _header_text(text: str) -> bytes:
     )
 
 
-# What answers carry that come from no pool: `-` is no name, so it cannot be taken for one.
-NOWHERE_LINES = way_lines("-", "-")
+# Of answers that come from no pool: `-` is no name, so it cannot be taken for one.
+NOWHERE = Way("-", ())
 
 
 def _models_body(policy: CompiledPolicy) -> bytes:

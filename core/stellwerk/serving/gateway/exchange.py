@@ -15,7 +15,7 @@ from stellwerk.serving.decision.types import Decision, NoPool
 from stellwerk.serving.gateway import failure as failing
 from stellwerk.serving.gateway import judge_answer
 from stellwerk.serving.gateway.body import BodyError, BodyScan, replace_model, scan_body
-from stellwerk.serving.gateway.deployment import NOWHERE_LINES, way_lines
+from stellwerk.serving.gateway.deployment import NOWHERE, Way
 from stellwerk.serving.gateway.dialect import Dialect, error_body
 from stellwerk.serving.gateway.failure import Failure
 from stellwerk.serving.gateway.headers import lines_for_engine
@@ -111,7 +111,8 @@ class Exchange(Record):
                 self._go(decision)
 
     def _no_pool(self, error: NoPool) -> None:
-        self.hops = error.hops
+        if error.pool is not None or error.hops:
+            self.way = Way(error.pool or "-", tuple([hop.step for hop in error.hops]))
         self._answer_error(failing.no_pool(error, self._deployment.retry_after_s()))
 
     def _go(self, decision: Decision) -> None:
@@ -226,15 +227,12 @@ class Exchange(Record):
 
     def own_lines(self) -> bytes:
         """The header lines that the gateway adds, with the empty line that ends the head."""
-        route = self.route.lines if self.route is not None else self._way_to_nowhere()
+        way = self.route or self.way or NOWHERE
         more = self._gateway.answer_lines(self.request)
         request = self.request
         if request.keep_alive:
-            return b"%b%b%b\r\n" % (route, more, b"" if request.head.version_11 else STAYS_OPEN)
-        return b"%b%bconnection: close\r\n\r\n" % (route, more)
-
-    def _way_to_nowhere(self) -> bytes:
-        return way_lines("-", ">".join((*[hop.step for hop in self.hops], "-"))) if self.hops else NOWHERE_LINES
+            return b"%b%b%b\r\n" % (way.lines, more, b"" if request.head.version_11 else STAYS_OPEN)
+        return b"%b%bconnection: close\r\n\r\n" % (way.lines, more)
 
     def answered(self, status: int) -> None:
         """The whole answer has been passed on."""

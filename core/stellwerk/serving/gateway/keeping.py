@@ -62,21 +62,25 @@ class Keeping:
     def _once(self, again: bool) -> int:
         sys.stdout.flush()
         sys.stderr.flush()
+        # A signal that comes before the child is known would be passed on to nobody: it waits.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         child = os.fork()
         if child == 0:
-            self._be_the_child(again)
+            self._be_the_child(again, before)
         self._child = child
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         _, status = os.waitpid(child, 0)
         self._child = None
         return os.waitstatus_to_exitcode(status)
 
-    def _be_the_child(self, again: bool) -> None:
+    def _be_the_child(self, again: bool, mask: set[int | signal.Signals]) -> None:
         code = _BROKEN
         try:
             # A group of its own: a signal to the job reaches it once, by way of its parent.
             os.setpgid(0, 0)
             for number in _SIGNALS:
                 signal.signal(number, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             code = self._run(again)
         except BaseException:  # noqa: BLE001 - whatever it is, this is a copy of the parent and must not go on as one
             traceback.print_exc()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from datetime import UTC, datetime
 from json.encoder import encode_basestring_ascii as quote
-from pathlib import Path
 from time import monotonic, time
 from typing import TYPE_CHECKING, TextIO
 
@@ -31,7 +31,9 @@ class RequestLog:
         if path == "-":
             self._out = sys.stderr
         elif path is not None:
-            self._own = self._out = Path(path).open("a", encoding="ascii")  # noqa: SIM115 - closed by close()
+            # A policy may ask for prompts in it: a new file is its owner's alone.
+            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._own = self._out = os.fdopen(descriptor, "w", encoding="ascii")
         self._known: dict[tuple[object, ...], str] = {}  # parts of lines that many requests share
         self._second = self._millisecond = -1
         self._day = self._clock = ""
@@ -44,10 +46,10 @@ class RequestLog:
         """A finished request. Prompt text only when the policy asks for it."""
         if self._out is None:
             return
-        route, replica, request = exchange.route, exchange.replica, exchange.request
+        way, replica, request = exchange.route or exchange.way, exchange.replica, exchange.request
         key = (
-            request.head.path, exchange.model, route, replica, exchange.status, exchange.error, exchange.attempts,
-            exchange.streamed, request.caller,
+            request.head.path, exchange.model, way and way.text, replica, exchange.status, exchange.error,
+            exchange.attempts, exchange.streamed, request.caller,
         )  # fmt: skip
         known = self._known.get(key)
         if known is None:
@@ -123,10 +125,10 @@ class RequestLog:
 
 def _same_for_many(exchange: Exchange) -> str:
     """The part of a line that is the same for all requests which went the same way with the same outcome."""
-    route, replica, request, error = exchange.route, exchange.replica, exchange.request, exchange.error
+    way, replica, request, error = exchange.route or exchange.way, exchange.replica, exchange.request, exchange.error
     return (
         f'"api":"{request.head.path.decode("ascii")}","model":{quote(exchange.model)},'
-        f"{_NOWHERE if route is None else route.logged},"
+        f"{_NOWHERE if way is None else way.logged},"
         f'"replica":{"null" if replica is None else replica.quoted},"status":{exchange.status},'
         f'"error":{"null" if error is None else quote(error)},"attempts":{exchange.attempts},'
         f'"stream":{"true" if exchange.streamed else "false"},'

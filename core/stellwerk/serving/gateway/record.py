@@ -10,8 +10,8 @@ from stellwerk.serving.gateway.dialect import Dialect
 
 if TYPE_CHECKING:
     from stellwerk.serving.decision.request import RequestView
-    from stellwerk.serving.decision.types import Decision, Hop
-    from stellwerk.serving.gateway.deployment import Route
+    from stellwerk.serving.decision.types import Decision
+    from stellwerk.serving.gateway.deployment import Route, Way
     from stellwerk.serving.gateway.http.message import Request
     from stellwerk.serving.gateway.pool import Pool
     from stellwerk.serving.gateway.replica import Replica
@@ -26,8 +26,8 @@ class Record:
 
     __slots__ = (
         "_view", "attempts", "avoid", "bytes_out", "deadline_s", "decision", "dialect", "error", "first_byte_s", "gone",
-        "hops", "model", "number", "phase", "pool", "queued_s", "replica", "request", "route", "session", "status",
-        "streamed", "tokens",
+        "model", "number", "phase", "pool", "queued_s", "replica", "request", "route", "session", "status", "streamed",
+        "tokens", "way",
     )  # fmt: skip
 
     _view: RequestView
@@ -40,7 +40,7 @@ class Record:
         self.gone = False
         self.model = ""
         self.decision: Decision | None = None
-        self.hops: tuple[Hop, ...] = ()  # how far it came through the policy, where that led to no pool
+        self.way: Way | None = None  # where the policy led, though nothing there could take the request
         self.route: Route | None = None  # where the answer comes from, as counters and headers know it
         self.pool: Pool | None = None
         self.replica: Replica | None = None

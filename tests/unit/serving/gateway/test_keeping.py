@@ -66,3 +66,18 @@ def test_being_told_between_two_children_is_the_end_too() -> None:
             continue
         process.send_signal(signal.SIGTERM)
         assert process.communicate(timeout=30)[0].splitlines()[-1] == "end 0"
+
+
+def test_being_told_while_a_child_is_being_made_reaches_it() -> None:
+    body = """
+    time.sleep(60)
+
+real = os.fork
+def fork():
+    child = real()
+    if child:
+        os.kill(os.getpid(), signal.SIGTERM)
+    return child
+os.fork = fork
+"""
+    assert lines(body)[-1] == f"end {signal.SIGTERM:d}"
