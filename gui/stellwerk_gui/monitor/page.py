@@ -27,6 +27,7 @@ from stellwerk_gui.palette import Command
 from stellwerk_gui.shell import Page
 from stellwerk_gui.widgets.controls import Button, Combo, Segments, clear_layout, hbox, vbox
 from stellwerk_gui.widgets.graph import Graph, GraphGroup, Series
+from stellwerk_gui.widgets.hinted import HintedButton
 
 DRAW_MS = 100
 LEAST_GRAPH_PX = 176
@@ -49,7 +50,9 @@ class MonitorPage(Page):
         self.log_axis.setCheckable(True)
         self.log_axis.toggled.connect(self._toggle_log)
         self.add_action(self.log_axis)
-        self.pause = Button(self.tr("Pause"), icon_name="player-pause", on_click=self.toggle_pause)
+        self.pause = HintedButton(
+            self.tr("Pause"), self.tr("Space"), icon_name="player-pause", on_click=self.toggle_pause
+        )
         self.add_action(self.pause, short=True)
         self.export = Button(
             "", icon_name="upload", on_click=self._export_menu, name=self.tr("Export"), tip=self.tr("Export")

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QStackedWidget
 
+from stellwerk.model.fabric import TopologyKind
 from stellwerk.model.plan import Plan
 from stellwerk_gui import theme
 from stellwerk_gui.cluster.views import plan_view
 from stellwerk_gui.setup.diff import DiffPane
+from stellwerk_gui.setup.look import topology_words
 from stellwerk_gui.setup.plan_table import PlanTable
 from stellwerk_gui.setup.view import NARROW_PX, StepPage
 from stellwerk_gui.widgets.controls import Button, Combo, Note, Segments, hbox, label, sentence
@@ -28,7 +30,7 @@ class PlanStep(StepPage):
 
     def __init__(self, controller: Controller) -> None:
         super().__init__(controller)
-        self.say(self.tr("Plan"), self.tr("What would be changed. Nothing has been changed so far."))
+        self.say(self.tr("Plan"), self.tr("Nothing has been changed so far."))
         self._choices = hbox(spacing=8)
         row = hbox(spacing=8)
         self._choices.addLayout(row, 1)
@@ -148,10 +150,17 @@ class PlanStep(StepPage):
 
     def _sentence(self, plan: Plan) -> str:
         if plan.empty:
-            first = self.tr("Everything is right as it is.")
-        else:
-            first = self.tr("What would be changed. Nothing has been changed so far.")
-        return first
+            return self.tr("Everything is right as it is.")
+        look = self.controller.look
+        kind = look.topology.kind if look is not None else TopologyKind.UNKNOWN
+        shape, unchanged = "", self.tr("Nothing has been changed so far.")
+        if look is not None and kind in (TopologyKind.RING, TopologyKind.CHAIN, TopologyKind.PAIR):
+            shape = self.tr("{shape}, one subnet for each half of each cable.")
+        elif kind is TopologyKind.SWITCH:
+            shape = self.tr("{shape}, one subnet for each half.")
+        if look is None or not shape:
+            return unchanged
+        return f"{shape.format(shape=topology_words(look))} {unchanged}"
 
     def _node_of_map(self, name: str) -> None:
         self.table._choose(name)

@@ -1263,6 +1263,10 @@
    <translation>Speichern</translation>
   </message>
   <message>
+   <source>Space</source>
+   <translation>Leertaste</translation>
+  </message>
+  <message>
    <source>no data of {n}</source>
    <translation>keine Daten von {n}</translation>
   </message>
@@ -1568,6 +1572,10 @@
    <translation>Es lässt sich kein Plan machen</translation>
   </message>
   <message>
+   <source>Nothing has been changed so far.</source>
+   <translation>Bisher wurde nichts geändert.</translation>
+  </message>
+  <message>
    <source>Nothing to change</source>
    <translation>Nichts zu ändern</translation>
   </message>
@@ -1588,12 +1596,16 @@
    <translation>Tabelle</translation>
   </message>
   <message>
-   <source>What would be changed. Nothing has been changed so far.</source>
-   <translation>Was geändert würde. Bisher wurde nichts geändert.</translation>
-  </message>
-  <message>
    <source>{n} nodes change</source>
    <translation>{n} Knoten ändern sich</translation>
+  </message>
+  <message>
+   <source>{shape}, one subnet for each half of each cable.</source>
+   <translation>{shape}, ein Subnetz für jede Hälfte jedes Kabels.</translation>
+  </message>
+  <message>
+   <source>{shape}, one subnet for each half.</source>
+   <translation>{shape}, ein Subnetz je Hälfte.</translation>
   </message>
  </context>
  <context>
