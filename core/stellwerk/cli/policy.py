@@ -6,7 +6,7 @@ import functools
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -99,7 +99,9 @@ def check(file: Path, do_upgrade: bool, as_json: bool) -> None:
             if notes:
                 replace_file(file, upgraded.text)
         found = load_policy(read_text(file))
+        _check_switchyard(found)
     except PolicyErrors as errors:
+        found = None
         problems = [asdict(problem) for problem in errors.problems]
         if not as_json:
             show_problems(file, errors)
@@ -111,6 +113,25 @@ def check(file: Path, do_upgrade: bool, as_json: bool) -> None:
         if found is not None:
             _say_fine(file, found)
     sys.exit(FINDINGS if problems else DONE)
+
+
+def _check_switchyard(found: CompiledPolicy) -> None:
+    """What only Switchyard itself can judge, where it is installed. Raises PolicyErrors."""
+    from stellwerk.serving.decision.switchyard import SwitchyardError, SwitchyardSteps, installed
+    from stellwerk.serving.policy.errors import PolicyErrors, Problem
+    from stellwerk.serving.policy.model import Mark, SwitchyardStep
+
+    problems = []
+    for name, step in found.policy.steps.items():
+        if isinstance(step, SwitchyardStep) and installed():
+            try:
+                SwitchyardSteps(replace(found.policy, steps={name: step}))
+            except SwitchyardError as error:
+                mark = found.policy.marks.get(("steps", name), Mark(1, 1))
+                hint = "Look them up in Switchyard's documentation, or take them out."
+                problems.append(Problem(mark.line, mark.column, f"{error}.", hint, f"step {name}"))
+    if problems:
+        raise PolicyErrors(tuple(problems))
 
 
 def _say_fine(file: Path, found: CompiledPolicy) -> None:

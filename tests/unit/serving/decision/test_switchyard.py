@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from stellwerk.cli.policy import policy
 from stellwerk.serving.decision.decide import decide_async
 from stellwerk.serving.decision.request import RequestView, Turn
 from stellwerk.serving.decision.state import StateSnapshot
@@ -78,6 +81,16 @@ def test_wrong_options_name_their_step() -> None:
     policy = load_policy(switchyard_policy("switchyard: random, to: {a: small}, options: {colour: red}"))
     with pytest.raises(SwitchyardError, match="step start"):
         SwitchyardSteps(policy.policy)
+
+
+def test_check_asks_the_wheel_about_options(tmp_path: Path) -> None:
+    pytest.importorskip("switchyard")
+    path = tmp_path / "policy.yaml"
+    path.write_text(switchyard_policy("switchyard: random, to: {a: small}, options: {colour: red}"))
+    result = CliRunner().invoke(policy, ["check", str(path)])
+    assert result.exit_code == 1
+    place = f"{path}:{len(POOLS.splitlines()) + 3}:9: [step start]"
+    assert f"{place} step start: Switchyard refuses its options" in result.output
 
 
 def test_without_the_package_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
