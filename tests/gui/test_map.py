@@ -18,6 +18,7 @@ from stellwerk.model.fabric import TopologyKind
 from stellwerk.setup.look import judge
 from stellwerk_gui import theme
 from stellwerk_gui.app import Application
+from stellwerk_gui.cluster.views import cables_view
 from stellwerk_gui.eyes import painted_faults
 from stellwerk_gui.monitor.strip import NodeChip
 from stellwerk_gui.scenes import shape
@@ -191,3 +192,13 @@ def test_the_mouse_on_a_finding_lights_its_cable(window: Application) -> None:
     assert not all(c.highlight for c in shown)
     QApplication.sendEvent(note, QEvent(QEvent.Type.Leave))
     assert not any(c.highlight for c in step.map.view.cables)  # type: ignore[attr-defined]
+
+
+def test_of_two_swapped_plugs_both_cables_are_wrong() -> None:
+    wiring = [cable((1, 0), (2, 1)), cable((2, 0), (3, 1)), cable((3, 0), (4, 0)), cable((1, 1), (4, 1))]
+    members = sparks(4, wiring)
+    look = judge({m.name: m.facts for m in members}, hear(4, wiring), {m.name: m.number for m in members}, RING)
+    assert len(look.cable_findings) == 1
+    view = cables_view(look, ())
+    assert sorted(c.state for c in view.cables if c.state != "belongs") == ["bad", "bad", "ok", "ok"]
+    assert view.centre_big == "2 of 4"

@@ -75,11 +75,11 @@ def state_word(state: str) -> str:
 
 def cables_view(look: Look, nodes: Sequence[NodeSnapshot]) -> MapView:
     """The cabling as heard, with what is wrong in red and where it belongs in dots."""
-    bad_cables = {f.cable for f in look.cable_findings if f.cable and f.severity is Severity.BAD}
+    bad_cables = _wrong_cables(look)
     bad_ports = {ref for f in look.cable_findings if f.severity is Severity.BAD for ref in f.ports}
     cables: list[CableView] = []
     for cable in look.topology.cabling.cables:
-        wrong = any(c.a == cable.a and c.b == cable.b for c in bad_cables)
+        wrong = (cable.a, cable.b) in bad_cables
         slow = cable.speed_mbps is not None and cable.speed_mbps < 200_000
         label = translate("Wrong port") if wrong else link_speed(cable.speed_mbps) if cable.speed_mbps else ""
         sign = "bad" if wrong else "warn" if slow else "ok"
@@ -105,9 +105,18 @@ def cables_view(look: Look, nodes: Sequence[NodeSnapshot]) -> MapView:
     )
 
 
+def _wrong_cables(look: Look) -> set[tuple[PortRef, PortRef]]:
+    """Those that a finding names, and those that sit where one of them belongs: two swapped plugs are one finding."""
+    found = [f for f in look.cable_findings if f.severity is Severity.BAD]
+    named = {(f.cable.a, f.cable.b) for f in found if f.cable}
+    wanted = {end for f in found if f.cable and f.belongs for end in (f.belongs.a, f.belongs.b)}
+    cables = {(c.a, c.b) for c in look.topology.cabling.cables}
+    return named | {(a, b) for a, b in cables if a in wanted or b in wanted}
+
+
 def cables_right(look: Look) -> tuple[int, int]:
     """How many cables are right, of how many that there have to be."""
-    bad = {(f.cable.a, f.cable.b) for f in look.cable_findings if f.cable and f.severity is Severity.BAD}
+    bad = _wrong_cables(look)
     cabling = look.topology.cabling
     slow = sum(c.speed_mbps is not None and c.speed_mbps < 200_000 for c in cabling.cables if (c.a, c.b) not in bad)
     right = sum((c.a, c.b) not in bad for c in cabling.cables) - slow + len(cabling.switch_links)

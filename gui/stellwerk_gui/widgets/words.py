@@ -14,6 +14,7 @@ class Words(QLabel):
         super().__init__()
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setWordWrap(True)
+        self.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
         if kind:
             self.setProperty("kind", kind)
         self.setTextInteractionFlags(
@@ -21,13 +22,15 @@ class Words(QLabel):
         )
 
     def setText(self, text: str) -> None:
-        super().setText(text)
-        self._keep()
+        if text != self.text():
+            super().setText(text)
+            self._keep()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._keep()
 
     def _keep(self) -> None:
-        known = self.testAttribute(Qt.WidgetAttribute.WA_WState_Polished) and self.width() > 1
-        self.setMinimumHeight(self.heightForWidth(self.width()) if known and self.text() else 0)
+        self.setMinimumHeight(0)  # Qt's answer is never less than the minimum
+        if self.testAttribute(Qt.WidgetAttribute.WA_WState_Polished) and self.width() > 1 and self.text():
+            self.setMinimumHeight(self.heightForWidth(self.width()))
