@@ -192,10 +192,11 @@ async def test_an_error_that_repeats_the_callers_words_teaches_nothing(yard: Yar
             assert gateway.deployment.pools["small"].learned_window is None
 
 
-async def test_an_engine_that_sends_elsewhere_has_failed(yard: Yard) -> None:
+@pytest.mark.parametrize("status", [302, 999])
+async def test_an_engine_that_sends_elsewhere_or_answers_no_status_has_failed(yard: Yard, status: int) -> None:
     engine, port = await yard.engine()
     await yard.gateway(policy(port, pool=DEADLINES))
-    engine.faults.append(parse_fault("status:302"))
+    engine.faults.append(parse_fault(f"status:{status}"))
     answer = await yard.ask()
     assert (answer.status, answer.json()["error"]["code"]) == (502, "bad_answer")
 

@@ -153,6 +153,9 @@ class Relay:
         if 300 <= status < 400:
             self._garbage(f"it answered {status}, a way to elsewhere and no result")
             return
+        if status >= 600:
+            self._garbage(f"it answered {status}, which means nothing")
+            return
         if not 200 <= status < 300:
             exchange.refused(status, payload, head)
             return
