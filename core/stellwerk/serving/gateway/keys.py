@@ -7,13 +7,15 @@ hash in a thread; from then on a BLAKE2 under a random key of this process recog
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import fcntl
 import hashlib
 import hmac
 import json
 import os
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -87,26 +89,40 @@ def save_keys(path: Path, keys: Iterable[ApiKey]) -> None:
         raise
 
 
+@contextlib.contextmanager
+def _one_at_a_time(path: Path) -> Iterator[None]:
+    """Who changes the file has its folder to himself: two at once would each write without the other's key."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
 def create_key(path: Path, name: str, *, admin: bool = False) -> str:
     """Make a key and return its text, which is kept nowhere. Raises KeysError, OSError."""
-    keys = load_keys(path)
-    if not _NAME.fullmatch(name):
-        raise KeysError("A key's name has 1 to 64 letters, digits, spaces or . _ @ -")
-    if any(key.name == name and key.revoked is None for key in keys):
-        raise KeysError(f"There is a key named {name} already. Revoke it first, or choose another name.")
-    identifier, secret, salt = secrets.token_hex(4), secrets.token_urlsafe(32), secrets.token_hex(16)
-    save_keys(path, [*keys, ApiKey(identifier, name, salt, _hash(secret, salt), _now(), None, admin)])
+    if not _NAME.fullmatch(name) or name != name.strip():
+        raise KeysError("A key's name has 1 to 64 letters, digits, spaces within or . _ @ -")
+    with _one_at_a_time(path):
+        keys = load_keys(path)
+        if any(key.name == name and key.revoked is None for key in keys):
+            raise KeysError(f"There is a key named {name} already. Revoke it first, or choose another name.")
+        identifier, secret, salt = secrets.token_hex(4), secrets.token_urlsafe(32), secrets.token_hex(16)
+        save_keys(path, [*keys, ApiKey(identifier, name, salt, _hash(secret, salt), _now(), None, admin)])
     return f"sw-{identifier}-{secret}"
 
 
 def revoke_key(path: Path, name_or_id: str) -> ApiKey:
     """Mark a key as revoked; running gateways notice within seconds. Raises KeysError, OSError."""
-    keys = load_keys(path)
-    for index, key in enumerate(keys):
-        if key.revoked is None and name_or_id in (key.name, key.id):
-            keys[index] = replace(key, revoked=_now())
-            save_keys(path, keys)
-            return keys[index]
+    with _one_at_a_time(path):
+        keys = load_keys(path)
+        for index, key in enumerate(keys):
+            if key.revoked is None and name_or_id in (key.name, key.id):
+                keys[index] = replace(key, revoked=_now())
+                save_keys(path, keys)
+                return keys[index]
     raise KeysError(f"There is no valid key with the name or id {name_or_id}.")
 
 

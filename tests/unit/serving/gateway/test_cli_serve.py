@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 from stellwerk.cli.serve import key, serve
+from stellwerk.serving.gateway.keys import create_key, load_keys
 
 POLICY = 'version: 1\nmodels: {auto: small}\npools:\n  small: {model: m, replicas: [{url: "http://127.0.0.1:1/v1"}]}\n'
 
@@ -37,6 +39,14 @@ def test_keys_are_made_listed_and_revoked(tmp_path: Path) -> None:
     assert runner.invoke(key, ["revoke", "team-a", "--keys", path]).exit_code == 0
     assert "revoked" in runner.invoke(key, ["list", "--keys", path]).output
     assert runner.invoke(key, ["revoke", "team-a", "--keys", path]).exit_code == 2
+
+
+def test_keys_that_are_made_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
+    path = tmp_path / "keys.json"
+    names = [f"team-{number}" for number in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda name: create_key(path, name), names))
+    assert {key.name for key in load_keys(path)} == set(names)
 
 
 def test_a_damaged_key_file_is_named(tmp_path: Path) -> None:
