@@ -49,7 +49,7 @@ def test_eight_machines_from_nothing_to_watched_with_the_mouse(
         said = sees(setup, "The cables are right", seconds=60)
         assert ("Ring of 8" if topology == "ring" else "Switch") in said
         if topology == "ring":
-            assert "8 of 8" in reads(setup.stack), "the drawing counts the cables"
+            assert "8 of 8" in reads(setup), "the cables are counted"
         wait_until(setup.next.isEnabled)
 
         click(setup.next)

@@ -152,7 +152,7 @@ class LookStep(StepPage):
             return ()
         right, needed = cables_right(look)
         count = len(look.members)
-        cables = self.tr("{n} of {all}").format(n=right, all=needed) if right != needed else str(right)
+        cables = self.tr("{n} of {all}").format(n=right, all=needed)
         return (
             PartView("machines", self.tr("Machines"), str(count), True, self.tab == "machines"),
             PartView("cables", self.tr("Cables"), cables, look.worst is not Severity.BAD, self.tab == "cables"),

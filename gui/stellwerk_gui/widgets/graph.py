@@ -79,7 +79,7 @@ class Plot(pg.PlotWidget):  # type: ignore[misc]
                 painter.drawLine(QPointF(round(x) + 0.5, box.top()), QPointF(round(x) + 0.5, box.bottom()))
             painter.setPen(ink)
             wide = painter.fontMetrics().horizontalAdvance(text) + 4
-            left = max(0.0, min(x - wide / 2, box.right() + px(RIGHT_PX) - wide))
+            left = max(box.left(), min(x - wide / 2, box.right() - wide + 2))
             painter.drawText(QRectF(left, box.bottom() + px(6), wide, px(16)), Qt.AlignmentFlag.AlignCenter, text)
         painter.restore()
 
@@ -153,6 +153,7 @@ class Graph(QWidget):
         self.silence.hide()
         self.plot.addItem(self.silence)
         self.silence_text = pg.TextItem(anchor=(0, 0))
+        self.silence_text.setZValue(5)  # above the lines
         self.silence_text.hide()
         self.plot.addItem(self.silence_text)
         self.readout = Readout(self.plot.viewport())
