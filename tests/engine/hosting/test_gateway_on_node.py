@@ -207,9 +207,20 @@ async def by_command(made: Journey, base: Path, engine: int, key: str) -> None:
     path = base / "policy.yaml"
     path.write_text(policy(engine))
     there = ("serve", "--node", "spark-1")
-    started = await stellwerk(base, *there, "--policy", str(path), "--port", "0", "--keys", str(base / "keys.json"))
+    certificate(base / "gate")
+    starting = (
+        *there, "--policy", str(path), "--port", "0", "--keys", str(base / "keys.json"),
+        "--tls-cert", str(base / "gate.crt"), "--tls-key", str(base / "gate.key"),
+    )  # fmt: skip
+    for secret in ("keys.json", "gate.key"):
+        (base / secret).chmod(0o644)
+        refused = await stellwerk(base, *starting)
+        assert refused.code == 2
+        assert f"{secret} can be read by other users" in " ".join(refused.text.split())
+        (base / secret).chmod(0o600)
+    started = await stellwerk(base, *starting)
     assert started.code == 0, started.text
-    assert "Gateway on spark-1: http://127.0.0.1:" in started.text
+    assert "Gateway on spark-1: https://127.0.0.1:" in started.text
     assert "Only programs on spark-1 reach it" in started.text
     shown = await stellwerk(base, *there, "--show")
     assert shown.code == 0, shown.text
