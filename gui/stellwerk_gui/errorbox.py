@@ -31,8 +31,7 @@ class ErrorBox(QFrame):
         window.installEventFilter(self)
 
     def show_error(self, error: StellwerkError) -> None:
-        what = local(error.what)
-        head = f"{local(error.node)}: {what}" if error.node else sentence(what).removesuffix(".")
+        head = f"{local(error.node)}: {local(error.what)}" if error.node else sentence(error.what).removesuffix(".")
         self._note.show_text("bad", head, " ".join(sentence(p) for p in (error.why, error.remedy) if p))
         self.show()
         self.raise_()

@@ -42,6 +42,7 @@ class CommandPalette(QFrame):
         self.field.textChanged.connect(self._narrow)
         self.field.installEventFilter(self)
         self.list = QListWidget()
+        self.list.setProperty("kind", "choices")
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.list.itemClicked.connect(lambda item: self._run())
         column.addWidget(self.field)

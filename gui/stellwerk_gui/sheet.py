@@ -118,6 +118,8 @@ QAbstractItemView {{ background: {t.surface}; border: 2px solid transparent; bor
   selection-background-color: {t.accent_soft}; selection-color: {t.text}; gridline-color: {t.line}; }}
 QAbstractItemView::item {{ padding: 0 {px(10)}; border-bottom: 1px solid {t.line}; }}
 QAbstractItemView::item:selected {{ background: {t.accent_soft}; color: {t.text}; }}
+QListWidget[kind="choices"] {{ border: 0; }}
+QListWidget[kind="choices"]::item {{ border: 0; padding: {px(5)} {px(8)}; border-radius: {px(6)}; }}
 QHeaderView {{ border: 0; border-radius: 0; padding: 0; margin: 0; }}
 QHeaderView::section {{ background: {t.surface}; color: {t.muted}; border: 0; border-radius: 0;
   padding: 0 {px(10)}; font-size: {pt(9)}; font-weight: 500; min-height: {px(30)}; }}

@@ -69,7 +69,7 @@ def test_eight_machines_from_nothing_to_watched_with_the_mouse(
 
         click(setup.next)
         said = sees(window.cluster_page, "8 of 8 nodes connected", seconds=30)
-        assert ("Ring" if topology == "ring" else "Switch") in said
+        assert ("ring" if topology == "ring" else "switch") in said
         card = window.cluster_page.map.card("spark-3")
         click(card)
         sees(window.cluster_page.panel, "spark-3", "MTU 9000", "NVIDIA DGX Spark (simulated)")

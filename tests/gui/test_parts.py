@@ -10,7 +10,9 @@ from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
+from stellwerk.model.errors import StellwerkError
 from stellwerk.model.finding import Check, Verdict, Verification
+from stellwerk.model.text import say
 from stellwerk_gui import theme
 from stellwerk_gui.app import Application
 from stellwerk_gui.palette import Command, CommandPalette, matches
@@ -66,6 +68,13 @@ class TestPalette:
         names = [c.text for c in window._commands()]
         assert "Try a virtual cluster" in names
         assert "Theme: light" in names
+
+
+def test_an_error_that_begins_with_a_file_writes_its_name_as_it_is(window: Application) -> None:
+    window.shell.show_error(StellwerkError(say("{path} could not be saved on this computer", path="plan.json")))
+    said = [words.text() for words in window.shell.error_box.findChildren(QLabel)]
+    assert "plan.json could not be saved on this computer" in said
+    window.shell.error_box.hide()
 
 
 class TestProofCells:
