@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
+import re
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from platformdirs import user_config_path
@@ -34,11 +37,12 @@ def _run(main: Callable[[], Coroutine[Any, Any, None]], *, plain: bool) -> None:
     asyncio.run(main())
 
 
-def _fail(message: str) -> None:
+def _fail(message: str) -> NoReturn:
     click.echo(message, err=True)
     sys.exit(2)
 
 
+_PLACE = re.compile(r"[A-Za-z0-9._-]+(:[0-9]{1,5})?|[0-9A-Fa-f:.%]+|\[[0-9A-Fa-f:.%]+\](:[0-9]{1,5})?")
 _pem = click.Path(exists=True, dir_okay=False, readable=True)
 
 
@@ -155,7 +159,7 @@ def _node_table(nodes: tuple[str, ...]) -> dict[str, str]:
     table: dict[str, str] = {}
     for entry in nodes:
         name, equals, place = entry.partition("=")
-        if not equals or not name or not place:
+        if not equals or not name or not _PLACE.fullmatch(place):
             raise click.BadParameter(f"{entry!r} is not NAME=HOST or NAME=HOST:PORT.", param_hint="--node")
         table[name] = place
     return table
@@ -166,7 +170,13 @@ def _make_gateway(policy_path: Path, settings: GatewaySettings, nodes: dict[str,
     from stellwerk.serving.gateway.app import Gateway
     from stellwerk.serving.policy.load import load_policy
 
-    policy = load_policy(policy_path.read_text(encoding="utf-8"))
+    try:
+        text = policy_path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        _fail(f"{policy_path} is not UTF-8 text.")
+    except OSError as error:
+        _fail(f"The policy {policy_path} cannot be read: {error.strerror}.")
+    policy = load_policy(text)
     return Gateway(policy, settings, resolve=from_table(nodes), policy_path=policy_path)
 
 
@@ -182,13 +192,12 @@ async def _serve(policy_path: Path, settings: GatewaySettings, nodes: dict[str, 
         port = await gateway.start()
     except PolicyErrors as error:
         _fail("\n".join(f"{policy_path}: {problem}" for problem in error.problems))
-    except UnicodeDecodeError:
-        _fail(f"{policy_path} is not UTF-8 text.")
     except (DeployError, KeysError, TlsError) as error:
         _fail(str(error))
     except OSError as error:
-        where = f" ({error.filename})" if error.filename else ""
-        _fail(f"The gateway cannot start on {settings.host}:{settings.port}: {error.strerror or error}{where}.")
+        if error.filename is not None:
+            _fail(f"The request log {error.filename} cannot be written: {error.strerror}.")
+        _fail(f"The gateway cannot listen on {_in_url(settings.host)}:{settings.port}: {_why_not(error)}")
     else:
         scheme = "https" if settings.tls_cert else "http"
         click.echo(f"Gateway on {scheme}://{_in_url(settings.host)}:{port}/v1, policy {policy_path}", err=True)
@@ -201,6 +210,17 @@ async def _serve(policy_path: Path, settings: GatewaySettings, nodes: dict[str, 
                 err=True,
             )
         await run_until_told(gateway, lambda words: click.echo(words, err=True))
+
+
+def _why_not(error: OSError) -> str:
+    """Why an address cannot be listened on, and what to do. Event loops wrap the system's words in their own."""
+    if error.errno == errno.EADDRINUSE:
+        return "another program has this port. Choose another with --port, or end that program."
+    if error.errno == errno.EACCES:
+        return "ports below 1024 are root's. Choose another with --port."
+    if error.errno == errno.EADDRNOTAVAIL:
+        return "this computer has no such address. Name one of its own with --host, or 0.0.0.0 for all."
+    return f"{os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or error}."
 
 
 def _in_url(host: str) -> str:
@@ -247,7 +267,7 @@ async def _simulated(options: dict[str, Any]) -> None:
     try:
         port = await running.start(host, port)
     except OSError as error:
-        _fail(f"The engine cannot start on {host}:{port}: {error.strerror or error}.")
+        _fail(f"The engine cannot listen on {host}:{port}: {_why_not(error)}")
     click.echo(f"Simulated engine for {settings.model} on http://{_in_url(host)}:{port}/v1", err=True)
     await until_told()
     await running.stop()
@@ -270,7 +290,7 @@ async def _null(host: str, port: int, events: int, pace: float) -> None:
     try:
         server = await serve_null(host, port, events=events, pace_s=pace)
     except OSError as error:
-        _fail(f"The engine cannot start on {host}:{port}: {error.strerror or error}.")
+        _fail(f"The engine cannot listen on {host}:{port}: {_why_not(error)}")
     click.echo(f"Null engine (simulated) on http://{_in_url(host)}:{server.sockets[0].getsockname()[1]}/v1", err=True)
     await until_told()
     server.close()
@@ -316,6 +336,10 @@ def list_keys(path: Path | None) -> None:
     except KeysError as error:
         _fail(str(error))
     else:
+        if not keys:
+            click.echo(
+                f"No keys in {path or default_keys_path()}. Make one with `stellwerk key create NAME`.", err=True
+            )
         for entry in keys:
             state = f"revoked {entry.revoked}" if entry.revoked else "valid"
             click.echo(f"{entry.id}  {entry.name:<20} {'admin' if entry.admin else '     '}  {entry.created}  {state}")

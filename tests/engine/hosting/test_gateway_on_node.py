@@ -143,7 +143,7 @@ async def reloads(made: Journey, job: GatewayJob, order: Order, engine: int, key
     with pytest.raises(StellwerkError, match="OTHER_KEY"):
         await hosting.update(link, job, Order(policy(engine).replace("AWAY_KEY", "OTHER_KEY")))
     assert await models(job, key) == ["auto"]
-    with pytest.raises(StellwerkError, match="do not fit together"):
+    with pytest.raises(StellwerkError, match="holds no certificate"):
         await hosting.update(link, job, replace(order, tls_cert=order.tls_key))
     with pytest.raises(StellwerkError, match="is damaged"):
         await hosting.update(link, job, replace(order, keys="{"))

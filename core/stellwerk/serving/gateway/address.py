@@ -25,10 +25,13 @@ def from_table(hosts: Mapping[str, str]) -> Resolver:
 
     def resolve(node: str, port: int) -> tuple[str, int]:
         host = hosts.get(f"{node}:{port}") or hosts.get(node, node)
+        if host.startswith("["):
+            host, _, rest = host[1:].partition("]")
+            return host, int(rest[1:]) if rest else port
         if host.count(":") == 1:
             host, _, text = host.partition(":")
             return host, int(text)
-        return host.strip("[]"), port
+        return host, port
 
     return resolve
 

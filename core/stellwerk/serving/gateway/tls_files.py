@@ -52,20 +52,24 @@ class TlsFiles:
 
     def _load(self) -> ssl.SSLContext:
         try:
+            for path, what in ((self._key, "PRIVATE KEY"), (self._cert, "CERTIFICATE")):
+                if f"{what}-----".encode() not in Path(path).read_bytes():
+                    raise TlsError(
+                        f"{path} holds no {what.lower()} (PEM). Name the certificate's file with --tls-cert and the "
+                        "private key's with --tls-key."
+                    )
             problem = why_open(Path(self._key))
             if problem is not None:
                 raise TlsError(f"The private key {problem}")
             return server_context(self._cert, self._key, self._secret)
         except ssl.SSLError as error:
-            reason = error.reason or error.strerror or str(error)
+            what = "do not belong together" if error.reason == "KEY_VALUES_MISMATCH" else "cannot be read"
             raise TlsError(
-                f"The certificate in {self._cert} and the private key in {self._key} do not fit together or cannot be "
-                f"read: {reason}. Both are PEM files."
+                f"The certificate in {self._cert} and the private key in {self._key} {what}"
+                f" ({error.reason or error.strerror or error})."
             ) from error
         except OSError as error:
-            raise TlsError(
-                f"The certificate {self._cert} or its key {self._key} cannot be read: {error.strerror}."
-            ) from error
+            raise TlsError(f"{error.filename or self._cert} cannot be read: {error.strerror}.") from error
 
 
 def _stamp_of(path: str) -> tuple[int, ...] | None:

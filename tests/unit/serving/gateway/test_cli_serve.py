@@ -60,23 +60,24 @@ def test_a_damaged_key_file_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("mode", "can"), [(0o644, "read"), (0o640, "read"), (0o620, "changed"), (0o602, "changed")])
 def test_a_secret_that_others_can_reach_is_refused_with_the_remedy(tmp_path: Path, mode: int, can: str) -> None:
-    path, policy = tmp_path / "keys.json", tmp_path / "policy.yaml"
+    path, policy, pem = tmp_path / "keys.json", tmp_path / "policy.yaml", tmp_path / "key.pem"
     policy.write_text(POLICY)
+    pem.write_text("-----BEGIN PRIVATE KEY-----\n-----BEGIN CERTIFICATE-----\n")
+    pem.chmod(mode)
     runner = CliRunner()
     runner.invoke(key, ["create", "team", "--keys", str(path)])
     path.chmod(mode)
     serving = ["--policy", str(policy), "--port", "0", "--log", "none"]
-    for command, arguments in (
-        (key, ["list", "--keys", str(path)]),
-        (key, ["create", "more", "--keys", str(path)]),
-        (serve, [*serving, "--keys", str(path)]),
-        (serve, [*serving, "--tls-cert", str(policy), "--tls-key", str(path)]),
-        (serve, [*serving, "--tls-cert", str(path)]),
+    for command, arguments, secret in (
+        (key, ["list", "--keys", str(path)], path),
+        (key, ["create", "more", "--keys", str(path)], path),
+        (serve, [*serving, "--keys", str(path)], path),
+        (serve, [*serving, "--tls-cert", str(pem)], pem),
     ):
         result = runner.invoke(command, arguments)
         assert result.exit_code == 2, arguments
-        assert f"{path} can be {can} by other users of this computer (mode {mode:04o})" in result.output
-        assert f"chmod 600 {path}" in result.output
+        assert f"{secret} can be {can} by other users of this computer (mode {mode:04o})" in result.output
+        assert f"chmod 600 {secret}" in result.output
 
 
 def test_a_wrong_policy_stops_the_start_with_places(tmp_path: Path) -> None:
@@ -99,6 +100,10 @@ def test_a_wrong_policy_stops_the_start_with_places(tmp_path: Path) -> None:
         (["--tls-cert", "policy.yaml", "--tls-key", "policy.yaml"], "certificate"),
         (["--keys", "nowhere.json"], "no key file nowhere.json"),
         (["--drain", "-1"], "--drain"),
+        (["--policy", "none.yaml"], "The policy none.yaml cannot be read"),
+        (["--log", "none/log"], "The request log none/log cannot be written"),
+        (["--host", "192.0.2.7"], "this computer has no such address"),
+        (["--node", "spark-1=host:port"], "is not NAME=HOST"),
     ],
 )
 def test_options_that_would_serve_less_safely_than_meant_stop_the_start(

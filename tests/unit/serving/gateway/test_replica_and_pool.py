@@ -179,10 +179,13 @@ def test_the_queue_is_bounded_and_served_in_order() -> None:
 def test_addresses_of_nodes_and_urls(monkeypatch: pytest.MonkeyPatch) -> None:
     node = address_of(ReplicaSpec(node="spark-1", port=8000), direct)
     assert (node.host, node.port, node.base, node.lines) == ("spark-1", 8000, b"/v1", b"host: spark-1:8000\r\n")
-    table = from_table({"spark-1": "10.0.0.1", "spark-2:8000": "127.0.0.1:9000", "spark-3": "[fd00::1]"})
+    table = from_table(
+        {"spark-1": "10.0.0.1", "spark-2:8000": "127.0.0.1:9000", "spark-3": "[fd00::1]", "spark-4": "[fd00::1]:90"}
+    )
     assert address_of(ReplicaSpec(node="spark-1", port=8000), table).host == "10.0.0.1"
     assert address_of(ReplicaSpec(node="spark-2", port=8000), table).port == 9000
     assert address_of(ReplicaSpec(node="spark-3", port=8000), table).lines == b"host: [fd00::1]:8000\r\n"
+    assert address_of(ReplicaSpec(node="spark-4", port=8000), table).lines == b"host: [fd00::1]:90\r\n"
     monkeypatch.setenv("STELLWERK_TEST_KEY", "abc")
     outside = address_of(ReplicaSpec(url="https://api.example/openai/v1", key_env="STELLWERK_TEST_KEY"), direct)
     assert (outside.port, outside.base, outside.server_name) == (443, b"/openai/v1", "api.example")
