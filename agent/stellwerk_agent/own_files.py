@@ -16,7 +16,7 @@ from stellwerk.model.errors import BadInput, StellwerkError
 from stellwerk.model.text import say
 from stellwerk_agent.options import Options
 from stellwerk_agent.reading import clean
-from stellwerk_agent.rpc import Call, Registry
+from stellwerk_agent.rpc import FULL, Call, Registry, refused_by_system
 
 MAX_READ_BYTES = 4 * 1024 * 1024
 MAX_ENTRIES = 5000
@@ -86,6 +86,8 @@ class OwnFiles:
         try:
             answer: dict[str, Any] = await asyncio.to_thread(action, params)
         except OSError as error:
+            if error.errno in FULL:
+                raise refused_by_system(error) from None
             raise StellwerkError(
                 say("{path} cannot be used", path=repr(clean(params.path))),
                 why=error.strerror or str(error),

@@ -90,9 +90,12 @@ class Context:
     on_close: list[Callable[[], None]] = field(default_factory=list)
 
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
 def refused_by_system(error: OSError) -> StellwerkError:
     """What the operating system refused, in words for a person."""
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    full = error.errno in FULL
     said = say("its disk is full") if full else error.strerror or type(error).__name__
     return StellwerkError(
         "nothing can be written on this node" if full else "the node refused a part of this",

@@ -71,11 +71,13 @@ class Changes(QObject):
         prompts = self.controller.prompts
 
         async def work(session: Any) -> Any:
+            from stellwerk.setup.room import require_room
             from stellwerk.setup.root import nodes_changed_by, require_root
             from stellwerk.setup.undo import undo_plan
 
             await session.hold(force=force)
             try:
+                await require_room(plan, session.links)
                 touched = nodes_changed_by(plan)
                 if asked := [name for name in session.ready if name in touched]:
                     await session.unlock_sudo(prompts, asked)

@@ -132,11 +132,13 @@ class Controller(ClusterController):
         from stellwerk.setup.apply import Apply
         from stellwerk.setup.outcome import unfinished_plans
         from stellwerk.setup.resume import Resume
+        from stellwerk.setup.room import require_room
         from stellwerk.setup.root import nodes_changed_by, require_root
 
         await session.hold(force=force)
         try:
             # Root first: a machine whose agent or guard died needs it to end what was left open.
+            await require_room(plan, session.links)
             unfinished = unfinished_plans(session.folder.journal)
             touched = nodes_changed_by(plan, *unfinished)
             if asked := [name for name in session.ready if name in touched]:

@@ -21,6 +21,7 @@ from stellwerk.virtual.faults import KINDS
 from stellwerk_gui.app import Application
 from stellwerk_gui.setup.plan_table import NODE_ROLE
 from stellwerk_gui.setup.steps import PartItem
+from stellwerk_gui.trial.words import fault_word
 
 pytestmark = pytest.mark.timeout(150)
 
@@ -284,7 +285,7 @@ def break_at(ring: Ring, kind: str, step: str) -> None:
     """At a moment that no hand hits, and for which the panel has no trigger: a step of the change on spark-2."""
     ring.bench.show()
     ring.window.trial.set_fault(kind, NODE, on_step=step)
-    sees(ring.bench.panel, f"{kind} {NODE}")
+    sees(ring.bench.panel, f"{fault_word(kind)} {NODE}")
 
 
 @pytest.mark.parametrize("kind", ["guard-killed", "power-off"])
@@ -300,6 +301,15 @@ def test_while_it_is_applied_all_go_back(ring: Ring, kind: str) -> None:
 
 
 def test_a_full_disk_is_named_and_trying_again_after_it_was_freed_ends_well(ring: Ring) -> None:
+    start_apply(ring)
+    ring.bench.break_("disk-full", NODE)
+    click(ring.setup.next)
+    box = ring.window.shell.error_box
+    sees(box, f"Nothing can be written on {NODE}, so nothing was changed on any node", "Free some space", seconds=20)
+    assert reads(ring.setup.views["apply"]).count("Unchanged") == 3
+    ring.bench.mend("disk-full", NODE)
+    press(ring.window.shell, Qt.Key.Key_Escape)
+    # And in the middle of it: the others go back.
     start_apply(ring)
     break_at(ring, "disk-full", '"name":"backup"')
     click(ring.setup.next)

@@ -35,6 +35,7 @@ from stellwerk.setup.look import Look, take_look
 from stellwerk.setup.outcome import LEASE_S, ApplyEvent, ApplyOutcome, unfinished_plans
 from stellwerk.setup.planning import build_plan
 from stellwerk.setup.resume import Resume
+from stellwerk.setup.room import require_room
 from stellwerk.setup.root import require_root
 from stellwerk.setup.store import ClusterStore
 from stellwerk.wire import from_wire
@@ -302,6 +303,7 @@ async def apply(
             show_plan(made)
             if made.empty:
                 return DONE
+            await require_room(made, session.links)
             await require_root(made, session.links)
             if not yes and not await confirm("Apply this?"):
                 return DONE
@@ -344,6 +346,7 @@ async def undo(plan_id: str | None, cluster_name: str | None, yes: bool, take_ov
             await session.hold(force=take_over)
             await session.unlock_sudo(TerminalPrompts(password_file=password_file))
             for taken_back in (p for p in applied_plans(folder.journal) if p.plan_id == plan_id):
+                await require_room(taken_back, session.links)
                 await require_root(taken_back, session.links)
             outcome = await undo_plan(plan_id, session.links, folder.journal, print_event)
     for node in outcome.nodes:

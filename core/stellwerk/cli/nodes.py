@@ -220,6 +220,7 @@ async def _restore(session: Any, names: Sequence[str], prompts: TerminalPrompts,
     from stellwerk.setup.apply import Apply
     from stellwerk.setup.look import take_look
     from stellwerk.setup.planning import build_leave_plan
+    from stellwerk.setup.room import require_room
     from stellwerk.setup.root import require_root
 
     if await connected(session):
@@ -229,6 +230,7 @@ async def _restore(session: Any, names: Sequence[str], prompts: TerminalPrompts,
     plan = build_leave_plan(session.cluster, await take_look(session), names)
     if plan.empty:
         return DONE
+    await require_room(plan, session.links)
     await require_root(plan, session.links)
     return show_outcome(await Apply(plan, session.links, session.folder.journal, print_event).run())
 

@@ -26,6 +26,7 @@ from stellwerk.setup.look import take_look
 from stellwerk.setup.outcome import ApplyOutcome
 from stellwerk.setup.planning import build_plan
 from stellwerk.setup.prove import prove, self_test
+from stellwerk.setup.room import require_room
 from stellwerk.setup.root import require_root
 from stellwerk.setup.session import ClusterSession
 from stellwerk.setup.store import ClusterFolder, ClusterStore
@@ -205,6 +206,7 @@ async def _network(
     show_plan(made, said=look.topology.notes)
     journey.step("planned")
     if not made.empty:
+        await require_room(made, session.links)
         await require_root(made, session.links)
         if not yes and not await confirm("Apply this?"):
             return FINDINGS

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from stellwerk.model.errors import BadInput, StellwerkError
+from stellwerk.model.errors import BadInput, StellwerkError, SudoFailed
 from stellwerk.model.fabric import HearReport
 from stellwerk.model.facts import NodeFacts, Sudo
 from stellwerk.model.text import say
@@ -260,12 +260,22 @@ class ClusterSession:
         await asyncio.gather(*(link.let_go() for link in self.links.values()))
 
     async def unlock_sudo(self, prompts: Prompts, names: Sequence[str] = ()) -> dict[str, Sudo]:
-        """Make root available on the nodes that need a password; ask once and offer the same one to the others."""
+        """Make root available on the nodes that need a password; ask once and offer the same one to the others.
+
+        Raises what keeps a node from trying a password at all, such as a full disk, when the others have been asked.
+        """
         states = (await self.ask_all("sudo.state", {}, Sudo, 20.0, names)).good
         offered: str | None = None
+        problem: StellwerkError | None = None
         for name, state in list(states.items()):
             if state.state == "password":
-                states[name], offered = await self._unlock_one(name, prompts, offered)
+                try:
+                    states[name], offered = await self._unlock_one(name, prompts, offered)
+                except StellwerkError as error:
+                    error.node = error.node or name
+                    problem = problem or error
+        if problem is not None:
+            raise problem
         return states
 
     async def _unlock_one(self, name: str, prompts: Prompts, offered: str | None) -> tuple[Sudo, str | None]:
@@ -293,7 +303,11 @@ class ClusterSession:
         except StellwerkError as error:
             # sudo tells a user who is no administrator so only after the right password: no other one will do.
             now = (await self.ask_all("sudo.state", {}, Sudo, 20.0, [name])).good.get(name)
-            return now if now is not None and now.state == "none" else error
+            if now is not None and now.state == "none":
+                return now
+            if not isinstance(error, SudoFailed | BadInput):
+                raise  # no other password would do any better
+            return error
         return state
 
     async def forget_sudo(self) -> None:

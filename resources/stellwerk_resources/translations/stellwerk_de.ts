@@ -1750,7 +1750,7 @@
   </message>
   <message>
    <source>degraded: works, below the mark</source>
-   <translation>eingeschränkt: unter der Marke</translation>
+   <translation>eingeschränkt: unter dem Sollwert</translation>
   </message>
   <message>
    <source>fail: has to be put right</source>
@@ -1990,7 +1990,7 @@
   </message>
   <message>
    <source>Save and close</source>
-   <translation>Speichern, schließen</translation>
+   <translation>Speichern und schließen</translation>
   </message>
   <message>
    <source>Set up</source>
@@ -2463,7 +2463,7 @@
   </message>
   <message>
    <source>Bring the link up first; if it is up, restart the node</source>
-   <translation>Zuerst den Link hochbringen; ist er oben, den Knoten neu starten</translation>
+   <translation>Zuerst den Link herstellen; steht er, den Knoten neu starten</translation>
   </message>
   <message>
    <source>Check in a terminal: ssh to it and run python3 --version</source>
@@ -2686,6 +2686,10 @@
    <translation>Dort Platz schaffen (df -h zeigt, wo), dann nochmals versuchen</translation>
   </message>
   <message>
+   <source>Free some space there and try again</source>
+   <translation>Dort Platz schaffen und nochmals versuchen</translation>
+  </message>
+  <message>
    <source>Free some space: old models and container images are the largest.</source>
    <translation>Platz schaffen: alte Modelle und Container-Images sind das Größte.</translation>
   </message>
@@ -2719,7 +2723,7 @@
   </message>
   <message>
    <source>Half {half} of port {port} is down</source>
-   <translation>Hälfte {half} von Port {port} ist unten</translation>
+   <translation>Hälfte {half} von Port {port} ist nicht aktiv</translation>
   </message>
   <message>
    <source>Half {half} of port {port} is switched off</source>
@@ -3163,7 +3167,7 @@
   </message>
   <message>
    <source>RDMA uses each half by itself; in a bond or bridge its speed is lost.</source>
-   <translation>RDMA nutzt jede Hälfte für sich; in einem Bond oder einer Bridge geht ihr Tempo verloren.</translation>
+   <translation>RDMA nutzt jede Hälfte für sich; in einem Bond oder einer Bridge geht ihre Geschwindigkeit verloren.</translation>
   </message>
   <message>
    <source>Ranks meet over the fabric</source>
@@ -3463,7 +3467,7 @@
   </message>
   <message>
    <source>Traffic for one of the two networks goes to the other one.</source>
-   <translation>Verkehr für eines der beiden Netze geht an das andere.</translation>
+   <translation>Verkehr für eines der beiden Netze landet im anderen.</translation>
   </message>
   <message>
    <source>Try a cable made for 200 or 400 Gb/s Ethernet.</source>
@@ -4175,7 +4179,7 @@
   </message>
   <message>
    <source>it is down</source>
-   <translation>sie ist unten</translation>
+   <translation>sie ist nicht aktiv</translation>
   </message>
   <message>
    <source>it is empty, too long, or has a line break in it</source>
@@ -4720,6 +4724,10 @@
   <message>
    <source>nothing can be written on this node</source>
    <translation>auf diesem Knoten lässt sich nichts schreiben</translation>
+  </message>
+  <message>
+   <source>nothing can be written on {names}, so nothing was changed on any node</source>
+   <translation>auf {names} kann nichts geschrieben werden, deshalb wurde auf keinem Knoten etwas geändert</translation>
   </message>
   <message>
    <source>nothing can be written: SFTP says so, programs may not write to files</source>
@@ -5447,7 +5455,7 @@
   </message>
   <message>
    <source>the guard was told to end (signal {number})</source>
-   <translation>dem Wächter wurde gesagt zu enden (Signal {number})</translation>
+   <translation>der Wächter sollte enden (Signal {number})</translation>
   </message>
   <message>
    <source>the host key of {host} is not trusted</source>
@@ -5455,7 +5463,7 @@
   </message>
   <message>
    <source>the interface is down, and bringing it up needs root: {why}</source>
-   <translation>die Schnittstelle ist unten, sie hochzubringen braucht root: {why}</translation>
+   <translation>die Schnittstelle ist nicht aktiv, und sie zu aktivieren braucht root: {why}</translation>
   </message>
   <message>
    <source>the interface is switched off</source>
@@ -5815,7 +5823,7 @@
   </message>
   <message>
    <source>together the halves stay below the mark</source>
-   <translation>zusammen bleiben die Hälften unter der Marke</translation>
+   <translation>zusammen bleiben die Hälften unter dem Sollwert</translation>
   </message>
   <message>
    <source>torch is not installed</source>
@@ -5823,7 +5831,7 @@
   </message>
   <message>
    <source>traffic to {destination} leaves {way}, not through {netdev}</source>
-   <translation>Verkehr nach {destination} geht so hinaus: {way}, nicht über {netdev}</translation>
+   <translation>Verkehr nach {destination} nimmt diesen Weg: {way}, nicht über {netdev}</translation>
   </message>
   <message>
    <source>true or false</source>
@@ -5883,7 +5891,7 @@
   </message>
   <message>
    <source>up</source>
-   <translation>oben</translation>
+   <translation>aktiv</translation>
   </message>
   <message>
    <source>wait for the planned addresses and remove what was left behind</source>
@@ -6243,7 +6251,7 @@
   </message>
   <message>
    <source>{netdev}: up</source>
-   <translation>{netdev}: oben</translation>
+   <translation>{netdev}: aktiv</translation>
   </message>
   <message>
    <source>{network} has no room for {count} nodes</source>
@@ -6998,7 +7006,7 @@
   </message>
   <message>
    <source>The cluster works, below its mark in places.</source>
-   <translation>Der Cluster arbeitet, stellenweise unter der Marke.</translation>
+   <translation>Der Cluster arbeitet, stellenweise unter dem Sollwert.</translation>
   </message>
   <message>
    <source>Transit</source>
