@@ -4727,7 +4727,7 @@
   </message>
   <message>
    <source>nothing can be written on {names}, so nothing was changed on any node</source>
-   <translation>auf {names} kann nichts geschrieben werden, deshalb wurde auf keinem Knoten etwas geändert</translation>
+   <translation>auf {names} lässt sich nichts schreiben, darum wurde auf keinem Knoten etwas geändert</translation>
   </message>
   <message>
    <source>nothing can be written: SFTP says so, programs may not write to files</source>
