@@ -67,13 +67,12 @@ def address_of(spec: ReplicaSpec, resolve: Resolver, secrets: Mapping[str, str] 
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise AddressError(f"{spec.url} is not a URL that begins with http:// or https://.")
     encrypted = parts.scheme == "https"
+    name = parts.hostname if parts.hostname.isascii() else parts.hostname.encode("idna").decode()
     port = parts.port or (443 if encrypted else 80)
-    host_line = b"host: %b\r\n" % (
-        parts.hostname.encode("idna") if parts.port is None else _authority(parts.hostname, port)
-    )
+    host_line = b"host: %b\r\n" % (name.encode("ascii") if parts.port is None else _authority(name, port))
     tls = ssl.create_default_context() if encrypted else None
     base = parts.path.rstrip("/").encode("ascii", "strict")
-    return Address(parts.hostname, port, tls, parts.hostname if encrypted else None, base, host_line + secret)
+    return Address(name, port, tls, name if encrypted else None, base, host_line + secret)
 
 
 def _authority(host: str, port: int) -> bytes:

@@ -106,6 +106,7 @@ def _read(reader: Reader, root: MappingNode) -> Policy | None:
         step, wires[name] = read_step(reader, name, node, pool_nodes)
         if step is not None:
             steps[name] = step
+    reader.card = None
     models, entries = _models(reader, values.get("models"), marks)
     reader.card = None
     gateway = _gateway(reader, values.get("gateway"), pool_nodes)

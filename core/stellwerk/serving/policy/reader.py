@@ -101,6 +101,7 @@ class Reader:
                 self.error(key, f"`{key.value}` is there twice (first in line {first}).", "Keep one of them.")
             else:
                 found[key.value] = (key, value)
+                _place_nothing(key, value)
         for source in sources:
             if isinstance(source, MappingNode):
                 for key, value in _with_merged(source):
@@ -247,6 +248,12 @@ _CALLED = {"integer": "whole number", "bytes": "size", "number": "number", "dura
 
 def _merges(key: ScalarNode) -> bool:
     return bool(key.value == "<<" and key.style is None)
+
+
+def _place_nothing(key: ScalarNode, value: Node) -> None:
+    """A value that was left out has its place at its key; YAML would put it where the next thing begins."""
+    if isinstance(value, ScalarNode) and value.start_mark.index == value.end_mark.index and value.style is None:
+        value.start_mark = value.end_mark = key.start_mark
 
 
 def _with_merged(node: MappingNode) -> list[Pair]:

@@ -186,6 +186,8 @@ def test_addresses_of_nodes_and_urls(monkeypatch: pytest.MonkeyPatch) -> None:
     assert address_of(ReplicaSpec(node="spark-2", port=8000), table).port == 9000
     assert address_of(ReplicaSpec(node="spark-3", port=8000), table).lines == b"host: [fd00::1]:8000\r\n"
     assert address_of(ReplicaSpec(node="spark-4", port=8000), table).lines == b"host: [fd00::1]:90\r\n"
+    abroad = address_of(ReplicaSpec(url="http://bücher.example:90/v1"), direct)
+    assert (abroad.host, abroad.lines) == ("xn--bcher-kva.example", b"host: xn--bcher-kva.example:90\r\n")
     monkeypatch.setenv("STELLWERK_TEST_KEY", "abc")
     outside = address_of(ReplicaSpec(url="https://api.example/openai/v1", key_env="STELLWERK_TEST_KEY"), direct)
     assert (outside.port, outside.base, outside.server_name) == (443, b"/openai/v1", "api.example")

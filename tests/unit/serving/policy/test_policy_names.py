@@ -116,3 +116,12 @@ def test_anchors_and_merge_keys_hold_and_can_be_checked(tmp_path: Path) -> None:
     pools = parse_policy(text).pools
     assert (pools["groß"].model, pools["groß"].max_running) == ("m", 2)
     assert "undefined alias" in problem(text.replace("*base", "*bass"))
+
+
+def test_a_value_that_was_left_out_is_missed_at_its_key() -> None:
+    lines = POLICY.splitlines(keepends=True)
+    with pytest.raises(PolicyErrors) as caught:
+        parse_policy("".join((lines[0], "models:\n", *lines[2:])))
+    first = caught.value.problems[0]
+    assert (first.line, first.column, first.card) == (2, 1, None)
+    assert "`models` must be a mapping" in first.what
