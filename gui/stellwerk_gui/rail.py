@@ -96,7 +96,7 @@ class Rail(QFrame):
         super().__init__()
         self.setProperty("kind", "rail")
         self.setFixedWidth(theme.current().px(theme.RAIL_PX))
-        column = vbox(self, margins=(0, 0, 0, 8), spacing=2)
+        column = vbox(self, margins=(0, 0, 1, 8), spacing=2)  # the line at the right stays to be seen
         self.head = RailHead()
         column.addWidget(self.head)
         column.addSpacing(theme.current().px(6))

@@ -138,7 +138,7 @@ class Steps(QFrame):
     def __init__(self) -> None:
         super().__init__()
         self.setFixedWidth(theme.current().px(208))
-        self._column = vbox(self, margins=(16, 16, 16, 16), spacing=4)
+        self._column = vbox(self, margins=(16, 19, 16, 16), spacing=4)
         self._column.addStretch(1)
         self._items: list[QAbstractButton] = []
         self._shown: tuple[StepView, ...] = ()

@@ -31,7 +31,7 @@ class StepPage(QWidget):
         self._row = hbox(self, spacing=0)
         left = QWidget()
         self._row.addWidget(left, 1)
-        self.column = vbox(left, margins=(16, 16, 16, 16), spacing=8)
+        self.column = vbox(left, margins=(16, 17, 16, 16), spacing=10)
         self._panel: QWidget | None = None
         self._panel_width = 0
         self.footer_note: QWidget | None = None  # shown left in the footer while the step is in front
@@ -39,7 +39,7 @@ class StepPage(QWidget):
         words = hbox(spacing=8)
         self.head_start = hbox(spacing=8)
         words.addLayout(self.head_start)
-        text = vbox(spacing=2)
+        text = vbox(spacing=3)
         self.heading = label("", "title", wrap=True)
         self.sentence = label("", "muted", wrap=True)
         text.addWidget(self.heading)

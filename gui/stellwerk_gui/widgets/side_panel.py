@@ -20,7 +20,7 @@ class SidePanel(QFrame):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setFixedWidth(theme.current().px(width))
         self._outer = vbox(self, spacing=0)
-        line = hbox(margins=(16, 12, 12, 8), spacing=8)
+        line = hbox(margins=(16, 8, 12, 6), spacing=8)
         self.head = hbox(spacing=8)
         line.addLayout(self.head)
         line.addStretch(1)
