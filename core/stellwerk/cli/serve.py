@@ -230,6 +230,11 @@ def _in_url(host: str) -> str:
 # --- engines --------------------------------------------------------------------------------------------------------
 
 
+_COUNT = click.IntRange(1)
+_POSITIVE = click.FloatRange(0, min_open=True)
+_NOT_NEGATIVE = click.FloatRange(0)
+
+
 @click.group()
 def engine() -> None:
     """Engines that need no GPU: for trying the gateway, and for tests."""
@@ -237,14 +242,20 @@ def engine() -> None:
 
 @engine.command()
 @click.option("--host", default="127.0.0.1", show_default=True)
-@click.option("--port", default=8000, show_default=True, help="0 takes a free one.")
+@click.option("--port", default=8000, type=click.IntRange(0, 65535), show_default=True, help="0 takes a free one.")
 @click.option("--model", default="simulated", show_default=True, help="The model name it answers to.")
-@click.option("--ttft", default=0.05, show_default=True, help="Seconds to the first token.")
-@click.option("--rate", default=50.0, show_default=True, help="Tokens per second of one stream alone.")
-@click.option("--batch", default=16, show_default=True, help="Streams at once; more wait.")
-@click.option("--batch-share", default=0.5, show_default=True, help="Share of the rate at a full batch.")
-@click.option("--queue", default=256, show_default=True, help="Requests that may wait.")
-@click.option("--context-window", default=32768, show_default=True, help="Tokens.")
+@click.option("--ttft", default=0.05, type=_NOT_NEGATIVE, show_default=True, help="Seconds to the first token.")
+@click.option("--rate", default=50.0, type=_POSITIVE, show_default=True, help="Tokens per second of one stream alone.")
+@click.option("--batch", default=16, type=_COUNT, show_default=True, help="Streams at once; more wait.")
+@click.option(
+    "--batch-share",
+    default=0.5,
+    type=click.FloatRange(0, 1, min_open=True),
+    show_default=True,
+    help="Share of the rate at a full batch.",
+)
+@click.option("--queue", default=256, type=click.IntRange(0), show_default=True, help="Requests that may wait.")
+@click.option("--context-window", default=32768, type=_COUNT, show_default=True, help="Tokens.")
 @click.option("--seed", default=0, show_default=True)
 def simulated(**options: Any) -> None:
     """An OpenAI-compatible engine with made-up words and real timing. Every answer says that it is simulated.
@@ -275,9 +286,11 @@ async def _simulated(options: dict[str, Any]) -> None:
 
 @engine.command()
 @click.option("--host", default="127.0.0.1", show_default=True)
-@click.option("--port", default=8000, show_default=True, help="0 takes a free one.")
-@click.option("--events", default=8, show_default=True, help="Content events of a streamed answer.")
-@click.option("--pace", default=0.0, show_default=True, help="Seconds between events; 0 writes them at once.")
+@click.option("--port", default=8000, type=click.IntRange(0, 65535), show_default=True, help="0 takes a free one.")
+@click.option("--events", default=8, type=_COUNT, show_default=True, help="Content events of a streamed answer.")
+@click.option(
+    "--pace", default=0.0, type=_NOT_NEGATIVE, show_default=True, help="Seconds between events; 0 writes them at once."
+)
 def null(host: str, port: int, events: int, pace: float) -> None:
     """An engine that answers the same at once: for measuring what stands in front of it."""
     _run(lambda: _null(host, port, events, pace), plain=False)

@@ -17,7 +17,7 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
-from stellwerk.cli.serve import key, serve
+from stellwerk.cli.serve import engine, key, serve
 from stellwerk.serving.gateway.keys import create_key, load_keys
 
 POLICY = 'version: 1\nmodels: {auto: small}\npools:\n  small: {model: m, replicas: [{url: "http://127.0.0.1:1/v1"}]}\n'
@@ -115,6 +115,13 @@ def test_options_that_would_serve_less_safely_than_meant_stop_the_start(
     result = CliRunner().invoke(serve, ["--policy", "policy.yaml", "--port", "0", "--log", "none", *arguments])
     assert result.exit_code == 2
     assert said in result.output
+
+
+@pytest.mark.parametrize("wrong", ["--rate 0", "--batch 0", "--ttft -1", "--batch-share 0", "--queue -1", "--port -1"])
+def test_an_engine_that_could_not_answer_does_not_start(wrong: str) -> None:
+    result = CliRunner().invoke(engine, ["simulated", "--port", "0", *wrong.split()])
+    assert result.exit_code == 2
+    assert "is not in the range" in result.output
 
 
 def test_a_port_in_use_is_said(tmp_path: Path) -> None:
