@@ -47,7 +47,7 @@ PARTS = {
     "load": Part("load", 29, 23),
     "memory": Part("memory", 31, 24),
     "values": Part("values", 26, 20, 2),
-    "foot": Part("foot", 22, 18, 1),
+    "foot": Part("foot", 26, 18, 1),
     "two_lines": Part("two_lines", 38, 36, 1),
     "three_lines": Part("three_lines", 53, 51, 1),
 }
