@@ -147,6 +147,7 @@ class Application(QObject):
         self.setup_page.finished.connect(self.health.show)
         self.setup_page.finished.connect(lambda: self.shell.open_page("cluster"))
         self.setup_page.closed.connect(self._close_setup)
+        self.setup_page.cancelled.connect(lambda: self.asking.leave(self.start.refresh))
         self.setup_page.mesh_wanted.connect(self.asking.open_mesh)
         self.setup_page.undo_wanted.connect(self.asking.undo)
         self.cluster_page.test_wanted.connect(self._show_test)

@@ -14,7 +14,7 @@ from stellwerk.model.text import joined
 from stellwerk.setup.store import ClusterFolder
 from stellwerk_gui.changes import Changes
 from stellwerk_gui.controller import Controller
-from stellwerk_gui.dialogs import confirm
+from stellwerk_gui.dialogs import choose, confirm
 from stellwerk_gui.language import local
 from stellwerk_gui.widgets.controls import sentence
 
@@ -76,6 +76,35 @@ class Asking(QObject):
         if left:
             what = self.tr("{name} was un-paired, something stays on it").format(name=name)
             self.controller.problem.emit(StellwerkError(what, why=joined(left, "; ")))
+
+    def leave(self, left: Callable[[], object]) -> None:
+        """Out of the wizard without going on. What was only entered is kept or forgotten, as the person says."""
+        controller, cluster, folder = self.controller, self.controller.cluster, self.controller.folder
+        if cluster is None or folder is None:
+            return
+
+        def keep() -> None:
+            controller.close_cluster(left)
+
+        def forget() -> None:
+            controller.close_cluster(removed)
+
+        def removed() -> None:
+            controller.store.remove(folder)
+            left()
+
+        if cluster.nodes or cluster.topology is not None:
+            keep()
+        elif not controller.nodes:
+            forget()  # nothing was entered
+        else:
+            choose(
+                self.window,
+                self.tr("Leave the set-up?"),
+                self.tr("Nothing has been changed on any machine. What was entered can be kept and opened again."),
+                (self.tr("Keep it"), keep),
+                (self.tr("Forget it"), forget),
+            )
 
     def forget(self, folder: ClusterFolder, forgotten: Callable[[], object]) -> None:
         """Remove what this computer keeps of a cluster, after a question."""

@@ -30,6 +30,30 @@ def confirm(window: QWidget, title: str, text: str, do_it: str, run: Callable[[]
     return box
 
 
+def choose(
+    window: QWidget,
+    title: str,
+    text: str,
+    keep: tuple[str, Callable[[], object]],
+    drop: tuple[str, Callable[[], object]],
+) -> QMessageBox:
+    """Two ways on, or none: `keep` loses nothing and is what Enter gives; Esc leaves everything as it is."""
+    box = QMessageBox(window)
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    box.setText(title)
+    box.setInformativeText(text)
+    stay = box.addButton(translate("Cancel"), QMessageBox.ButtonRole.RejectRole)
+    first = box.addButton(keep[0], QMessageBox.ButtonRole.AcceptRole)
+    second = box.addButton(drop[0], QMessageBox.ButtonRole.DestructiveRole)
+    box.setDefaultButton(first)
+    box.setEscapeButton(stay)
+    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    first.clicked.connect(lambda: keep[1]())
+    second.clicked.connect(lambda: drop[1]())
+    box.open()
+    return box
+
+
 def offer_old_reports(window: QWidget, reports: list[Path]) -> QMessageBox | None:
     """A crash of an earlier run is offered once."""
     if not reports:

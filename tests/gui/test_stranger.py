@@ -188,8 +188,8 @@ def test_addresses_that_were_typed_are_there_when_the_cluster_is_opened_again(wi
     click(window.setup_page.find_step.add)
     wait_until(lambda: len(window.controller.nodes) == 2)
     click(window.setup_page.close_button)
-    wait_until(lambda: window.shell.front == "start")
-    (row,) = window.start.findChildren(RecentRow)
+    wait_until(lambda: len([r for r in window.start.findChildren(RecentRow) if r.isVisible()]) == 1)
+    (row,) = [r for r in window.start.findChildren(RecentRow) if r.isVisible()]
     assert "2 Sparks" in row.accessibleName()
     click(row)
     wait_until(lambda: [n.address for n in window.controller.nodes][:1] == ["ann@10.9.9.1:2222"])
@@ -197,6 +197,29 @@ def test_addresses_that_were_typed_are_there_when_the_cluster_is_opened_again(wi
     wait_until(lambda: len(window.controller.nodes) == 1)
     assert window.controller.folder is not None
     assert [n.host for n in window.controller.folder.load().unpaired] == ["10.9.9.2"]
+
+
+def test_cancel_leaves_the_wizard_and_asks_what_becomes_of_what_was_entered(window: Application) -> None:
+    page = window.setup_page
+    window.new_cluster()
+    wait_until(lambda: window.shell.front == "setup")
+    click(page.cancel)
+    wait_until(lambda: window.shell.front == "start" and window.store.all() == [], 5, "an empty draft is no draft")
+    window.new_cluster()
+    wait_until(lambda: window.shell.front == "setup")
+    page.find_step.field.setPlainText("10.9.9.1\n10.9.9.2")
+    click(page.find_step.add)
+    wait_until(lambda: len(window.controller.nodes) == 2)
+    page.find_step.add.setFocus()
+    passed = []
+    for _ in range(4):
+        QTest.keyClick(window.shell.windowHandle(), Qt.Key.Key_Tab)
+        passed.append(QApplication.focusWidget().accessibleName())
+    assert passed == ["Take 10.9.9.1 off", "Take 10.9.9.2 off", "Cancel", "Next"], "by Tab as by the eye"
+    click(page.cancel)
+    answer("Leave the set-up?", press_="Keep it")
+    wait_until(lambda: window.shell.front == "start")
+    assert len(window.store.all()) == 1
 
 
 def test_a_lock_that_cannot_be_made_is_an_error_for_people(tmp_path: Path) -> None:

@@ -46,6 +46,23 @@ class NodeProgress(QFrame):
             "idle": (self.tr("Unchanged"), "circle-minus", "muted"),
         }
 
+        self.steps = {
+            "check": self.tr("Comparing with the plan"),
+            "space": self.tr("Looking for free space"),
+            "backup": self.tr("Copying what is there"),
+            "judge": self.tr("netplan judges the new files"),
+            "boot-unit": self.tr("Preparing the way back for a power cut"),
+            "files": self.tr("Writing the files"),
+            "generate": self.tr("netplan writes what the network reads"),
+            "reconfigure": self.tr("Switching the interfaces over"),
+            "addresses": self.tr("Waiting for the addresses"),
+            "units": self.tr("Services"),
+            "commands": self.tr("Commands"),
+            "sysctls": self.tr("Setting the kernel"),
+            "firewall": self.tr("Setting the firewall"),
+            "checks": self.tr("Checking from the inside"),
+        }
+
     def start(self) -> None:
         """Before the first word of the machine."""
         self.show_state("preparing")
@@ -59,7 +76,7 @@ class NodeProgress(QFrame):
         word, icon, colour = self.words.get(event.state, (event.state, "refresh", "muted"))
         self.state.setText(word)
         self.icon.set_icon(icon, colour)
-        self.text.setText(local(event.text))
+        self.text.setText(self.steps.get(event.text) or local(event.text))
         left = event.lease_left_s
         shown = event.state == "holding" and left is not None
         self.lease.setText(self.tr("goes back in {s} s").format(s=round(left)) if shown and left is not None else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
@@ -35,6 +35,7 @@ class SetupPage(Page):
 
     finished = Signal()
     closed = Signal()
+    cancelled = Signal()
     step_opened = Signal(str)
     mesh_wanted = Signal()
     undo_wanted = Signal()
@@ -91,6 +92,8 @@ class SetupPage(Page):
         footer = frame("footer")
         footer.setFixedHeight(theme.current().px(56))
         self._footer = hbox(footer, margins=(16, 0, 16, 0), spacing=8)
+        self.cancel = Button(self.tr("Cancel"), "ghost", on_click=self.cancelled.emit)
+        self._footer.addWidget(self.cancel)
         self.why = label("", "second-muted")
         for view in self.views.values():
             if view.footer_note is not None:
@@ -228,6 +231,8 @@ class SetupPage(Page):
         self._say()
         proving = self.step == "prove"
         plan = self.controller.applied_plan() if proving else None
+        self.cancel.setVisible(not proving)
+        self.cancel.setEnabled(not self.controller.applying)
         self.start_over.setVisible(not proving)
         self.close_button.setVisible(not proving)
         self.prove_button.setVisible(proving and not self.controller.proving)
@@ -240,6 +245,19 @@ class SetupPage(Page):
         self.next.setEnabled(open_now)
         if open_now and self.stack.hasFocus():
             self.next.setFocus()
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """What a step shows later than the page was built comes before the buttons below it, for Tab as for the eye."""
+        view = self.views[self.step]
+        last, at = None, view.nextInFocusChain()
+        while at is not view:
+            if view.isAncestorOf(at) and at.focusPolicy() & Qt.FocusPolicy.TabFocus:
+                last = at
+            at = at.nextInFocusChain()
+        for button in (self.cancel, *self._extra, self.back, self.next) if last is not None else ():
+            QWidget.setTabOrder(last, button)
+            last = button
+        return super().focusNextPrevChild(forward)
 
     def _say(self) -> None:
         """Which cluster, how many machines, how they are cabled."""

@@ -8,13 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt
-from PySide6.QtWidgets import QMessageBox
+from PySide6.QtCore import QObject
 
 from stellwerk.model.errors import StellwerkError
 from stellwerk.setup.store import ClusterFolder
 from stellwerk_gui.controller import Controller
-from stellwerk_gui.dialogs import translate as dialog_words
+from stellwerk_gui.dialogs import choose
 from stellwerk_gui.shell import Shell
 from stellwerk_gui.trial.mark import home_of, set_mark
 from stellwerk_gui.trial.panel import TrialPanel
@@ -69,19 +68,13 @@ class TrialLife(QObject):
 
     def say_ended(self, folder: ClusterFolder) -> None:
         """A cluster whose simulated nodes are gone is not opened: it would be eight nodes that do not answer."""
-        box = QMessageBox(self.shell)
-        box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setText(self.tr("This virtual cluster has ended."))
-        box.setInformativeText(self.tr("Its simulated nodes went with the program that ran them."))
-        new = box.addButton(self.tr("Start a new one"), QMessageBox.ButtonRole.AcceptRole)
-        drop = box.addButton(self.tr("Forget it"), QMessageBox.ButtonRole.DestructiveRole)
-        keep = box.addButton(dialog_words("Cancel"), QMessageBox.ButtonRole.RejectRole)
-        box.setDefaultButton(new)
-        box.setEscapeButton(keep)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        new.clicked.connect(lambda: self.begin(*_shape_of(folder)))
-        drop.clicked.connect(lambda: self._forget(folder))
-        box.open()
+        choose(
+            self.shell,
+            self.tr("This virtual cluster has ended."),
+            self.tr("Its simulated nodes went with the program that ran them."),
+            (self.tr("Start a new one"), lambda: self.begin(*_shape_of(folder))),
+            (self.tr("Forget it"), lambda: self._forget(folder)),
+        )
 
     def _forget(self, folder: ClusterFolder) -> None:
         self.controller.store.remove(folder)

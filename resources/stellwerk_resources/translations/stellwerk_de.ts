@@ -166,6 +166,18 @@
    <translation>Schlüssel und Berichte auf diesem Computer werden entfernt. Die Knoten behalten Netz und Agent: zuerst entkoppeln.</translation>
   </message>
   <message>
+   <source>Keep it</source>
+   <translation>Behalten</translation>
+  </message>
+  <message>
+   <source>Leave the set-up?</source>
+   <translation>Einrichtung verlassen?</translation>
+  </message>
+  <message>
+   <source>Nothing has been changed on any machine. What was entered can be kept and opened again.</source>
+   <translation>Auf keinem Rechner wurde etwas geändert. Das Eingegebene kann behalten und wieder geöffnet werden.</translation>
+  </message>
+  <message>
    <source>Take it back</source>
    <translation>Zurücknehmen</translation>
   </message>
@@ -1408,12 +1420,32 @@
    <translation>Wird geändert</translation>
   </message>
   <message>
+   <source>Checking from the inside</source>
+   <translation>Prüft von innen</translation>
+  </message>
+  <message>
+   <source>Commands</source>
+   <translation>Befehle</translation>
+  </message>
+  <message>
+   <source>Comparing with the plan</source>
+   <translation>Vergleicht mit dem Plan</translation>
+  </message>
+  <message>
    <source>Confirmed</source>
    <translation>Bestätigt</translation>
   </message>
   <message>
+   <source>Copying what is there</source>
+   <translation>Sichert, was da ist</translation>
+  </message>
+  <message>
    <source>Going back</source>
    <translation>Kehrt zurück</translation>
+  </message>
+  <message>
+   <source>Looking for free space</source>
+   <translation>Sucht freien Platz</translation>
   </message>
   <message>
    <source>Needs attention</source>
@@ -1424,16 +1456,52 @@
    <translation>Bereitet vor</translation>
   </message>
   <message>
+   <source>Preparing the way back for a power cut</source>
+   <translation>Bereitet den Rückweg bei Stromausfall vor</translation>
+  </message>
+  <message>
+   <source>Services</source>
+   <translation>Dienste</translation>
+  </message>
+  <message>
+   <source>Setting the firewall</source>
+   <translation>Stellt die Firewall ein</translation>
+  </message>
+  <message>
+   <source>Setting the kernel</source>
+   <translation>Stellt den Kernel ein</translation>
+  </message>
+  <message>
+   <source>Switching the interfaces over</source>
+   <translation>Stellt die Schnittstellen um</translation>
+  </message>
+  <message>
    <source>Unchanged</source>
    <translation>Unverändert</translation>
+  </message>
+  <message>
+   <source>Waiting for the addresses</source>
+   <translation>Wartet auf die Adressen</translation>
   </message>
   <message>
    <source>Waiting for the node</source>
    <translation>Wartet auf den Knoten</translation>
   </message>
   <message>
+   <source>Writing the files</source>
+   <translation>Schreibt die Dateien</translation>
+  </message>
+  <message>
    <source>goes back in {s} s</source>
    <translation>kehrt in {s} s zurück</translation>
+  </message>
+  <message>
+   <source>netplan judges the new files</source>
+   <translation>netplan prüft die neuen Dateien</translation>
+  </message>
+  <message>
+   <source>netplan writes what the network reads</source>
+   <translation>netplan schreibt, was das Netz liest</translation>
   </message>
  </context>
  <context>
@@ -1959,6 +2027,10 @@
   <message>
    <source>Back</source>
    <translation>Zurück</translation>
+  </message>
+  <message>
+   <source>Cancel</source>
+   <translation>Abbrechen</translation>
   </message>
   <message>
    <source>Cluster “{name}”</source>
