@@ -106,7 +106,8 @@ class Soak:
     async def client(self) -> None:
         while not self.over.is_set():
             kind = self.random.choices(
-                ["whole", "stream", "leave", "dawdle", "rubbish", "loris"], [40, 40, 10, 4, 4, 2]
+                ["whole", "stream", "half-closed", "leave", "leave half-closed", "dawdle", "rubbish", "loris"],
+                [30, 30, 20, 5, 5, 4, 4, 2],
             )[0]
             try:
                 async with asyncio.timeout(30):
@@ -125,7 +126,7 @@ class Soak:
                 writer.write(self.random.choice(RUBBISH))
                 await reader.read(4096)
                 return "answered"
-            stream = kind != "whole"
+            stream = kind != "whole" and (kind != "half-closed" or self.random.random() < 0.5)
             body = json.dumps(
                 {"model": "auto", "messages": [{"role": "user", "content": "x" * self.random.randrange(2000)}],
                  "stream": stream}
@@ -136,7 +137,9 @@ class Soak:
                 await asyncio.sleep(self.random.random())
                 return "left"
             writer.write(data)
-            if kind == "leave":
+            if "half-closed" in kind:
+                writer.write_eof()
+            if kind.startswith("leave"):
                 await asyncio.sleep(self.random.random() * 0.05)
                 return "left"
             return await self._read(reader, stream, dawdle=kind == "dawdle")
