@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import json
 from collections import Counter
+from pathlib import Path
+
+import pytest
 
 from engine.serving.kit import FAST, Wire, Yard, chat, policy, request, until
-from stellwerk.serving.engines.simulated.settings import SimulatedSettings
+from stellwerk.serving.engines.simulated.settings import Fault, SimulatedSettings
 
 STEADY = SimulatedSettings(model="tiny", ttft_s=0.05, rate=2000, answer_tokens=4)
 HELD = SimulatedSettings(model="tiny", ttft_s=60)
@@ -166,3 +171,23 @@ async def test_a_drained_replica_finishes_takes_nothing_new_and_comes_back(yard:
     assert (await yard.ask("/stellwerk/drain", {**order, "drain": False})).json()["state"] == "up"
     assert (await yard.ask("/stellwerk/drain", {**order, "replica": "x"})).status == 404
     assert (await yard.ask("/stellwerk/drain", b"[]")).status == 400
+
+
+async def test_a_wall_clock_that_jumps_changes_nothing_but_the_times_in_the_log(
+    yard: Yard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = itertools.cycle((0.0, 4e9, 1.7e9, -1.0))
+    monkeypatch.setattr("time.time", lambda: next(clock))
+    monkeypatch.setattr("stellwerk.serving.gateway.log.time", lambda: next(clock))
+    engine, port = await yard.engine()
+    engine.faults.append(Fault("stall"))
+    log = tmp_path / "log.jsonl"
+    gateway = await yard.gateway(
+        policy(port, pool="    deadlines: {first_byte: 100ms}\n    retries: 0"), log_path=str(log)
+    )
+    assert [(await yard.ask()).status for _ in range(6)] == [504, *[200] * 5]
+    assert gateway.deployment.pools["small"].replicas[0].state == "up"
+    await gateway.stop(0)
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert sum(line.get("status") == 200 for line in lines) == 5
+    assert all(0 <= line["total_ms"] < 60_000 for line in lines if "total_ms" in line)
