@@ -202,7 +202,11 @@ async def _serve(policy_path: Path, settings: GatewaySettings, nodes: dict[str, 
         scheme = "https" if settings.tls_cert else "http"
         click.echo(f"Gateway on {scheme}://{_in_url(settings.host)}:{port}/v1, policy {policy_path}", err=True)
         if settings.host not in ("127.0.0.1", "::1", "localhost"):
-            click.echo(f"Other machines can reach it: it listens on {settings.host}.", err=True)
+            click.echo(
+                f"Other machines can reach it: it listens on {settings.host}. It answers to its addresses; names need "
+                "`gateway: {allowed_hosts: […]}` in the policy.",
+                err=True,
+            )
         if settings.keys_path and not gateway.deployment.policy.policy.gateway.require_keys:
             click.echo(
                 f"Nobody needs a key: the policy does not say `gateway: {{require_keys: true}}`. Those in "

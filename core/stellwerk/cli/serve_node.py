@@ -50,7 +50,7 @@ async def on_node(
         if order is not None:
             order = _with_places(order, session, node)
         if action == "show":
-            return await _show(link, port)
+            return await _show(link, port, link.target.host)
         if action == "stop":
             await hosting.stop(link, await _the_one(link, port), drain)
             out.print(f"Ended on {plain(node)}.")
@@ -62,12 +62,15 @@ async def on_node(
             out.print(f"{plain(node)} goes by policy {plain(revision)} now. Running answers finish on the old one.")
             return DONE
         job = await hosting.start(link, order, DEFAULT_PORT if port is None else port)
-        _say_where(job)
+        _say_where(job, link.target.host)
         return DONE
 
 
 def _order(path: Path, host: str, keys: Path | None, places: dict[str, str], drain: float) -> Order:
-    text = path.read_bytes().decode("utf-8")
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path} is not UTF-8 text") from error
     try:
         policy = load_policy(text)  # problems are said here, with places in the person's own file
     except PolicyErrors as errors:
@@ -97,7 +100,8 @@ def _with_certificate(order: Order, cert: str, key: str) -> Order:
         TlsFiles(cert, key)
     except TlsError as error:
         raise BadInput(str(error)) from error
-    return replace(order, tls_cert=Path(cert).read_text("ascii"), tls_key=Path(key).read_text("ascii"))
+    texts = [Path(path).read_text("utf-8", "replace") for path in (cert, key)]  # what is no ASCII there is a remark
+    return replace(order, tls_cert=texts[0], tls_key=texts[1])
 
 
 def _with_places(order: Order, session: ClusterSession, node: str) -> Order:
@@ -117,13 +121,13 @@ async def _the_one(link: Link, port: int | None) -> GatewayJob:
     raise BadInput("several gateways run there", node=link.name, remedy=f"Say which one: --port {ports}")
 
 
-async def _show(link: Link, port: int | None) -> int:
+async def _show(link: Link, port: int | None, address: str) -> int:
     found = [job for job in await hosting.running(link) if port is None or job.port == port]
     if not found:
         out.print(f"No gateway runs on {plain(link.name)}.")
         return ERROR
     for job in found:
-        _say_where(job)
+        _say_where(job, address)
         if job.started_at is not None:
             out.print(f"  since {datetime.fromtimestamp(job.started_at, UTC):%Y-%m-%d %H:%M:%S} UTC")
         try:
@@ -134,7 +138,12 @@ async def _show(link: Link, port: int | None) -> int:
     return DONE
 
 
-def _say_where(job: GatewayJob) -> None:
-    out.print(f"Gateway on {plain(job.node)}: {plain(job.url)}")
-    if job.local:
+def _say_where(job: GatewayJob, address: str) -> None:
+    """`address`: how this computer reaches the node, for a gateway that listens on all of its addresses."""
+    everywhere = job.host in ("0.0.0.0", "::")
+    shown = replace(job, host=address) if everywhere else job
+    out.print(f"Gateway on {plain(job.node)}: {plain(shown.url)}")
+    if everywhere:
+        out.print(f"  It answers to addresses of {plain(job.node)}; names need `gateway: {{allowed_hosts: \\[…]}}`.")
+    elif job.local:
         out.print(f"  Only programs on {plain(job.node)} reach it. --host gives it an address that others can reach.")
