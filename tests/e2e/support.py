@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fixtures.quick import COMMAND
 from stellwerk.model.errors import StellwerkError
 from stellwerk.remote import Deadlines, LinkState, PasswordQuestion, Target, UserIdentity
 from stellwerk.remote.trust import HostKeyQuestion
@@ -118,7 +118,7 @@ class Ran:
 async def stellwerk(base: Path, *words: str, timeout_s: float = 90.0, input: bytes = b"") -> Ran:
     """Run `stellwerk WORDS…` as a process of its own, with its clusters in `base`."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "stellwerk.cli.main", *words,
+        *COMMAND, *words,
         env={**os.environ, "HOME": str(base), "STELLWERK_HOME": str(base), "COLUMNS": "250"},
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip

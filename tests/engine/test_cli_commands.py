@@ -6,17 +6,17 @@ import asyncio
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from fixtures.quick import COMMAND
 from stellwerk.virtual import VirtualCluster, VirtualNode
 
 
 def run(*words: str, home: Path, ok: tuple[int, ...] = (0,)) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "STELLWERK_HOME": str(home), "COLUMNS": "160", "HOME": str(home)}
-    argv = [sys.executable, "-m", "stellwerk.cli.main", *words]
+    argv = [*COMMAND, *words]
     done = subprocess.run(argv, capture_output=True, text=True, env=environment, stdin=subprocess.DEVNULL, timeout=100)
     assert done.returncode in ok, f"{words}: rc {done.returncode}\n{done.stdout}\n{done.stderr}"
     assert "Traceback" not in done.stderr

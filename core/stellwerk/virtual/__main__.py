@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from stellwerk.model.errors import StellwerkError
+from stellwerk.virtual.client import PERF_RUN_S
 
 PR_SET_PDEATHSIG = 1
 # Real machines would not share this computer: the person's window comes before what is simulated on it.
@@ -43,7 +44,7 @@ async def _run(options: argparse.Namespace) -> int:
     from stellwerk.virtual.cluster import Cluster
     from stellwerk.virtual.control import Control
 
-    cluster = Cluster(options.nodes, options.topology, options.dir)
+    cluster = Cluster(options.nodes, options.topology, options.dir, perf_run_s=options.perf_run_s)
     control = Control(cluster)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -71,6 +72,7 @@ def main() -> int:
     parser.add_argument("--nodes", type=int, default=2)
     parser.add_argument("--topology", default="pair")
     parser.add_argument("--dir", type=Path)
+    parser.add_argument("--perf-run-s", type=float, default=PERF_RUN_S)
     options = parser.parse_args()
     die_with_parent()
     os.nice(NICENESS)

@@ -32,7 +32,7 @@ _SBIN = Path(__file__).parent / "onnode"
 class Cluster:
     """The simulated world."""
 
-    def __init__(self, nodes: int, topology: str, base_dir: Path | None = None) -> None:
+    def __init__(self, nodes: int, topology: str, base_dir: Path | None = None, *, perf_run_s: float) -> None:
         problem = topologies.check(nodes, topology)
         if problem is not None:
             raise BadInput(problem, remedy="see `stellwerk virtual up --help`")
@@ -54,6 +54,7 @@ class Cluster:
         self._address_map: dict[str, str] = {}
         self.carriers: dict[str, Carriers] = {}
         self.perf_servers: dict[tuple[str, int], Waiting] = {}
+        self.perf_run_s = perf_run_s
         self.load = Load(self)
         self.faults = Faults(self)
         self.pulled: dict[End, Segment] = {}  # cables that a fault took out, to put them back
