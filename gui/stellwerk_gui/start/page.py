@@ -150,11 +150,23 @@ class StartPage(Page):
         )
         one = self.tr("Pair this one")
         self.pair_found.setText(one if len(names) == 1 else self.tr("Pair these {n}").format(n=len(names)))
-        shown = names[: 4 if self.width() > theme.current().px(FOUR_NAMES_PX) else 2]
-        for name in shown:
-            self.found_chips.addWidget(_chip(name))
-        if len(names) > len(shown):
-            self.found_chips.addWidget(_chip(f"+{len(names) - len(shown)}"))
+        chips = [_chip(name) for name in names[: 4 if self.width() > theme.current().px(FOUR_NAMES_PX) else 2]]
+        while len(chips) > 1 and self._too_wide([*chips, _chip("+8")]):
+            chips.pop()
+        if len(names) > len(chips):
+            chips.append(_chip(f"+{len(names) - len(chips)}"))
+        for chip in chips:
+            self.found_chips.addWidget(chip)
+
+    def _too_wide(self, chips: list[QLabel]) -> bool:
+        """Whether so many names leave no room for the rest of the line."""
+        px = theme.current().px
+        beside = (self.network_icon, self.network_text, self.add_by_address, self.pair_found)
+        taken = sum(w.sizeHint().width() + px(10) for w in beside) + px(2 * 18 + 10)
+        room = min(px(CONTENT_W), self.width() - px(2 * 24)) - taken
+        for chip in chips:
+            chip.ensurePolished()
+        return sum(chip.sizeHint().width() + px(8) for chip in chips) > room
 
     def shown(self) -> None:
         self.refresh()
