@@ -215,10 +215,23 @@ def _cable_card(member: Member, look: Look, nodes: Sequence[NodeSnapshot], bad: 
 def _switch(look: Look) -> SwitchView:
     links = look.topology.cabling.switch_links
     named = next((link.switch for link in links if link.switch and link.switch != "switch"), "")
+    seen = translate("1 port seen") if len(links) == 1 else translate("{n} ports seen").format(n=len(links))
+    on_it = {link.port for link in links}
+    halves = [
+        half.netdev
+        for member in look.members
+        for port in member.ports
+        if PortRef(member.name, port.number) in on_it
+        for half in port.halves
+    ]
+    speeds = {netdev.speed_mbps for netdev in halves if netdev.speed_mbps}
+    mtus = {netdev.mtu for netdev in halves if netdev.mtu}
+    same = [link_speed(*speeds)] if len(speeds) == 1 else []
+    same += [f"MTU {mtu}" for mtu in mtus] if len(mtus) == 1 else []
     return SwitchView(
         name=translate("Switch"),
         left=f"{named} (LLDP)" if named else "",
-        right=translate("1 port seen") if len(links) == 1 else translate("{n} ports seen").format(n=len(links)),
+        right=" · ".join((seen, *same)),
         port_names=tuple((link.port, link.switch_port or "") for link in links),
     )
 

@@ -268,9 +268,12 @@ class FabricMap(QWidget):
         painter.setPen(QColor(c.muted))
         if bar.height() < LOW_BAR:  # between ports at both edges there is room for the name alone
             switch = replace(switch, left="", right="")
-        room = inner.width() * 0.34
+        room = inner.width() * 0.42
+        metrics, right = QFontMetricsF(side_font), switch.right
+        while " · " in right and metrics.horizontalAdvance(right) > room:
+            right = right.rpartition(" · ")[0]
         write(painter, QRectF(inner.left(), inner.top(), room, inner.height()), LEFT, switch.left, may_shorten=True)
-        write(painter, QRectF(inner.right() - room, inner.top(), room, inner.height()), RIGHT, switch.right)
+        write(painter, QRectF(inner.right() - room, inner.top(), room, inner.height()), RIGHT, right)
         names = dict(switch.port_names)
         for ref, at in (self.layout_now.switch_ports or {}).items():
             high = 22.0 if bar.height() >= LOW_BAR else 20.0
