@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.serving.kit import Wire, Yard, chat, policy, until
+from engine.serving.kit import Wire, Yard, chat, policy, request, until
+from stellwerk.serving.classifier.data import BadData
+from stellwerk.serving.decision.log import read_log
 from stellwerk.serving.gateway.deployment import DeployError
 from stellwerk.serving.gateway.keys import create_key, load_keys, revoke_key
 
@@ -193,6 +195,21 @@ async def test_prompts_are_logged_when_the_policy_asks_for_it(yard: Yard, tmp_pa
     log = tmp_path / "log.jsonl"
     _, port = await yard.engine()
     gateway = await yard.gateway(policy(port, gateway="gateway: {log_prompts: true}"), log_path=str(log))
-    await yard.ask(body=chat("a public prompt"))
+    wire = await Wire.open(yard.port)
+    for body in (b"{", chat("a public prompt"), {"messages": []}):
+        await wire.send(request("/v1/chat/completions", body))
+        assert (await wire.answer()).status in (200, 400)
+    await wire.close()
+    await yard.get("/nowhere")
     await gateway.stop(0)
     assert '"prompt":"a public prompt"' in log.read_text()
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    prompts = [line["prompt"] for line in lines if line.get("api") == "/v1/chat/completions"]
+    assert prompts == ["", "a public prompt", ""]
+    # What the gateway has written can be run through a policy.
+    replayed = list(read_log(log, model="auto"))
+    assert [entry.request.last_user for entry in replayed] == ["a public prompt"]
+    assert replayed[0].prompt_tokens and replayed[0].answer_tokens
+    log.write_text(log.read_text().replace(',"prompt":"a public prompt"', ""))
+    with pytest.raises(BadData, match="log_prompts"):
+        list(read_log(log, model="auto"))

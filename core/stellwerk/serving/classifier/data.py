@@ -40,7 +40,10 @@ def read_examples(path: Path) -> list[Example]:
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
-    """(line number, object) of a JSON Lines file; empty lines are skipped. BadData for what is no object."""
+    """(line number, object) of a JSON Lines file. BadData for what is no object.
+
+    Empty lines are skipped, and in a gateway's own log everything but requests that were answered.
+    """
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
@@ -53,7 +56,24 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
                 raise BadData(f"{path}, line {number}: this is no JSON ({error}). Write one object a line.") from error
             if not isinstance(value, dict):
                 raise BadData(f"{path}, line {number}: this is no JSON object. Write one object a line.")
-            yield number, value
+            if not _written_by_a_gateway(value):
+                yield number, value
+            elif value.get("status") == 200 and value.get("model") is not None:
+                if "prompt" not in value:
+                    raise BadData(
+                        f"{path}, line {number}: this log of a gateway holds no prompts. The policy has it write them "
+                        "with `gateway: {log_prompts: true}`."
+                    )
+                if value["prompt"]:
+                    yield number, {**value, "usage": _usage(value), "api_key": value.get("key")}
+
+
+def _written_by_a_gateway(value: dict[str, object]) -> bool:
+    return "time" in value and ("event" in value or {"api", "status", "total_ms"} <= value.keys())
+
+
+def _usage(value: dict[str, object]) -> dict[str, object]:
+    return {"prompt_tokens": value.get("input_tokens"), "completion_tokens": value.get("output_tokens")}
 
 
 def text_to_judge(value: dict[str, object]) -> bytes | None:

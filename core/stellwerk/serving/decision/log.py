@@ -53,7 +53,7 @@ def read_log(path: Path, *, model: str, strong: str | None = None, weak: str | N
             asked if isinstance(asked, str) else model,
             body,
             headers={str(k).lower(): str(v) for k, v in headers.items()} if isinstance(headers, Mapping) else {},
-            api_key=str(value["api_key"]) if "api_key" in value else None,
+            api_key=str(value["api_key"]) if value.get("api_key") is not None else None,
             request_id=f"{path.name}:{number}",
         )
         if not request.turns:

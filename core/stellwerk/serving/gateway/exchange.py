@@ -410,9 +410,11 @@ class Exchange(Record):
         self.error = error
         self.phase = "done"
         self._relay = None
-        self._gateway.ended(self, now_s)
-        if abort:
-            self._connection.exchange = None
-            self._connection.abort()
-        elif connected:
-            self._connection.finish()
+        try:
+            self._gateway.ended(self, now_s)
+        finally:  # whatever goes wrong in counting, the client must not wait for the end of its answer
+            if abort:
+                self._connection.exchange = None
+                self._connection.abort()
+            elif connected:
+                self._connection.finish()

@@ -68,8 +68,9 @@ class Record:
 
     @property
     def prompt(self) -> str:
-        """Text of the last user turn; for the log of those who want it there."""
-        return self._view.last_user
+        """Text of the last user turn; for the log of those who want it there. Empty for a body that is none."""
+        view = getattr(self, "_view", None)
+        return view.last_user if view is not None else ""
 
     @property
     def demand(self) -> int:
