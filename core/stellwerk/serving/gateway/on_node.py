@@ -205,15 +205,15 @@ class NodeGateway:
         secrets = gateway.secrets
         try:
             policy = await asyncio.to_thread(load_policy, order.policy)
-            write_files(folder, files_of(order))
             gateway.secrets = {**secrets, **order.secrets}  # rolling back needs those of before
+            self._vault.store(dict(gateway.secrets))  # before the policy that needs them, lest a crash part the two
+            write_files(folder, files_of(order))
             gateway.renew_secrets()
             gateway.deploy(policy)
         except (PolicyErrors, DeployError, KeysError, TlsError, OSError) as error:
             gateway.secrets = secrets
             self._put_back(before)
             return {"failed": str(error)}
-        self._vault.store(dict(gateway.secrets))
         return {"updated": policy.revision}
 
     def _put_back(self, before: Mapping[str, str | None]) -> None:
