@@ -141,6 +141,11 @@ class TestProofCells:
         found = proof(check("moon", Verdict.FAIL, text="full"))
         assert rows_of(found, columns_of(found))[0].cells[0].text == "full"
 
+    def test_a_lost_node_is_named_in_the_headline(self) -> None:
+        lost = Check("connection", "spark-2", "SSH and agent", Verdict.FAIL, text="lost meanwhile")
+        headline = sentences(proof(lost, check("mtu", Verdict.FAIL)), False, 1)[0]
+        assert headline == "Something has to be put right: Connection of spark-2, MTU on 1 port."
+
     def test_not_available_is_never_called_fine(self) -> None:
         assert sentences(proof(check("gid", Verdict.NOT_AVAILABLE)), False, 1)[0] == "Not everything could be checked."
 

@@ -115,6 +115,30 @@ def test_the_worst_cell_comes_to_hand_unless_a_person_chose_another(window: Appl
     assert (matrix.rows[matrix.currentRow()].node, matrix.currentColumn()) == ("spark-1", 1)
 
 
+def test_a_node_that_was_lost_comes_to_hand_first_and_what_the_plan_mends_leads_to_it(window: Application) -> None:
+    c, step = window.controller, window.setup_page.views["prove"]
+    open_eight(window)
+    window.shell.open_page("setup")
+    window.setup_page.open_step("prove")
+    mtu = Check("mtu", "spark-1", "port 1 half A", Verdict.FAIL, 1500.0, port=1, half="A", remedy="plan it")
+    c.proof = proof_of(mtu)
+    c.proof_changed.emit()
+    wait_until(step.detail.repair.isVisible, 5)
+    c.proof = proof_of(mtu, Check("connection", "spark-2", "SSH", Verdict.FAIL, remedy="switch it on"))
+    step.matrix._hand = None
+    c.proof_changed.emit()
+    assert "spark-2" in step.detail.text() and not step.detail.repair.isVisible()
+
+
+def test_while_a_node_does_not_answer_the_cables_of_the_others_are_not_called_right(window: Application) -> None:
+    open_eight(window)  # spark-8 is lost
+    window.shell.open_page("setup")
+    window.setup_page.open_step("look")
+    sees(window.setup_page, "Not every node answers", "No answer from spark-8")
+    assert not window.setup_page.next.isEnabled()
+    assert "No answer from spark-8" in window.setup_page.why.text()
+
+
 def test_after_a_change_is_applied_the_proof_of_before_is_gone(window: Application) -> None:
     c = window.controller
     c.proof = proof_of(FINE)
@@ -210,6 +234,7 @@ def test_cancel_leaves_the_wizard_and_asks_what_becomes_of_what_was_entered(wind
     page.find_step.field.setPlainText("10.9.9.1\n10.9.9.2")
     click(page.find_step.add)
     wait_until(lambda: len(window.controller.nodes) == 2)
+    sees(page.find_step, "10.9.9.2")
     page.find_step.add.setFocus()
     passed = []
     for _ in range(4):

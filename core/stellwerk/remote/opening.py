@@ -148,7 +148,7 @@ class Opening:
             self.target,
             credentials,
             self.desktop.deadlines,
-            on_trusted=lambda: self.report(LinkState.LOGGING_IN, say("as {user}", user=self.target.user)),
+            on_trusted=lambda: self.report(LinkState.LOGGING_IN, say("logging in as {user}", user=self.target.user)),
         )
 
     async def _open(self, login: Login) -> None:

@@ -22,13 +22,13 @@ from stellwerk.fabric import (
 )
 from stellwerk.measure import cluster
 from stellwerk.measure.collectives import Progress
-from stellwerk.model.errors import StellwerkError
+from stellwerk.model.errors import ConnectionFailed, StellwerkError
 from stellwerk.model.fabric import CableFinding, TopologyKind
 from stellwerk.model.facts import Neighbour
 from stellwerk.model.finding import Check, Severity, Verdict, Verification
 from stellwerk.model.guard import PingResult, RdmaPerf, RouteAnswer
 from stellwerk.model.selftest import SelfTest
-from stellwerk.model.text import joined, say
+from stellwerk.model.text import joined, say, whole
 from stellwerk.setup import history
 from stellwerk.setup.look import Look
 from stellwerk.setup.outcome import bare
@@ -55,6 +55,7 @@ class ProofRun:
         self._perf: dict[str, RdmaPerf] = {}
         self._neighbours: dict[str, tuple[Neighbour, ...]] = {}
         self._errors: dict[str, str] = {}
+        self._lost: dict[str, str] = {}  # node -> why it was lost after it had answered
         self._started = time.monotonic()
         self._started_at = datetime.now(UTC).isoformat(timespec="seconds")
         self._run_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
@@ -154,12 +155,16 @@ class ProofRun:
             return await link.call(method, params, cls, deadline_s=PERF_DEADLINE_S)
         except StellwerkError as error:
             self._errors[request_id] = bare(error)
+            if isinstance(error, ConnectionFailed) and node in self._round_trips:
+                self._lost.setdefault(node, bare(error))
             return None
 
     def _checks(self) -> tuple[Check, ...]:
         answers = Answers(self._pings, self._routes, self._perf, self._neighbours, self._errors)
         connections = [
-            _connected(m.name, self._round_trips.get(m.name), self._errors.get(f"connection {m.name}", ""))
+            _lost(m.name, self._lost[m.name])
+            if m.name in self._lost
+            else _connected(m.name, self._round_trips.get(m.name), self._errors.get(f"connection {m.name}", ""))
             for m in self._proof.members
         ]
         absent = (_absent(name) for name in self._absent)
@@ -209,6 +214,19 @@ def _connected(name: str, round_trip_ms: float | None, why: str) -> Check:
         round_trip_ms,
         "ms",
         text=say("the agent answers in {ms} ms", ms=f"{round_trip_ms:.0f}"),
+    )
+
+
+def _lost(name: str, why: str) -> Check:
+    """What is measured with it from then on says nothing about the fabric."""
+    return Check(
+        "connection",
+        name,
+        "SSH and agent",
+        Verdict.FAIL,
+        text="lost meanwhile",
+        why=say("The connection to it was lost while it was measured: {why}", why=whole(why)),
+        remedy="See whether it is switched on, then prove again.",
     )
 
 

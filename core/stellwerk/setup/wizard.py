@@ -27,6 +27,7 @@ class WizardState:
     plan_ready: bool = False
     plan_empty: bool = False
     applied: bool = False
+    away: tuple[str, ...] = ()  # paired nodes that do not answer now
 
     def at(self, page: str) -> WizardState:
         return replace(self, page=page)
@@ -62,6 +63,8 @@ def _pair_shut(state: WizardState) -> str:
 def _look_shut(state: WizardState) -> str:
     if not state.looked:
         return say("The nodes are still being read")
+    if state.away:
+        return _no_answer(state)
     if state.worst_cable is Severity.BAD:
         shape = TopologyKind(state.chosen_topology or TopologyKind.UNKNOWN).word
         return say("Next opens when the cables of the {shape} are right", shape=shape)
@@ -69,7 +72,14 @@ def _look_shut(state: WizardState) -> str:
 
 
 def _plan_shut(state: WizardState) -> str:
+    if state.away:
+        return _no_answer(state)
     return "" if state.plan_ready else say("There is no plan yet")
+
+
+def _no_answer(state: WizardState) -> str:
+    """A plan for some of the nodes would be another one than that for all."""
+    return say("No answer from {names}: wait for it, or take it off under Pair", names=", ".join(state.away))
 
 
 def _apply_shut(state: WizardState) -> str:

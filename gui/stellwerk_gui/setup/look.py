@@ -106,6 +106,7 @@ class LookStep(StepPage):
         self._lit: frozenset[tuple[PortRef, PortRef | None]] = frozenset()
         self.set_panel(self.panel, 376)
         controller.look_changed.connect(self._refresh)
+        controller.nodes_changed.connect(self._refresh)
         controller.cluster_changed.connect(self._take_wanted)
         self._clock = QTimer(self)
         self._clock.setInterval(1000)
@@ -151,11 +152,11 @@ class LookStep(StepPage):
         if look is None:
             return ()
         right, needed = cables_right(look)
-        count = len(look.members)
+        count, fine = len(look.members), look.worst is not Severity.BAD
         cables = self.tr("{n} of {all}").format(n=right, all=needed)
         return (
             PartView("machines", self.tr("Machines"), str(count), True, self.tab == "machines"),
-            PartView("cables", self.tr("Cables"), cables, look.worst is not Severity.BAD, self.tab == "cables"),
+            PartView("cables", self.tr("Cables"), cables, fine and not self._away(), self.tab == "cables"),
         )
 
     def show_part(self, key: str) -> None:
@@ -172,9 +173,13 @@ class LookStep(StepPage):
         if look is not None:
             self._show_map(look)
             self.table.show_look(look)
-        self.panel.show_look(look, self._chain_instead(look))
+        self.panel.show_look(look, self._chain_instead(look), self._away())
         self._show_age()
         self.changed.emit()
+
+    def _away(self) -> tuple[str, ...]:
+        """Nodes that are not in the picture because they do not answer."""
+        return tuple(n.name for n in self.controller.nodes if not n.ready)
 
     def _show_map(self, look: Look) -> None:
         view = cables_view(look, self.controller.nodes)
@@ -256,11 +261,11 @@ class CablePanel(QFrame):
         self.use_chain: Callable[[], object] = lambda: None
         self.lit: Callable[[CableFinding | None], object] = lambda finding: None
 
-    def show_look(self, look: Look | None, chain: bool = False) -> None:
-        """`chain`: the machines would do as a chain as they are."""
+    def show_look(self, look: Look | None, chain: bool = False, away: tuple[str, ...] = ()) -> None:
+        """`chain`: the machines would do as a chain as they are. `away`: those that do not answer."""
         self._instead.setVisible(chain)
         parts = None if look is None else (look.cable_findings, look.findings, look.notes, look.topology, look.wanted)
-        key = None if look is None else (parts, needs_sudo(look))
+        key = None if look is None else (parts, needs_sudo(look), away)
         if key == self._shown and look is not None:
             return
         self._shown = key
@@ -274,8 +279,14 @@ class CablePanel(QFrame):
         one = self.tr("1 thing to put right")
         many = self.tr("{n} things to put right").format(n=len(bad))
         title = (one if len(bad) == 1 else many) if bad else self.tr("The cables are right")
+        if away:
+            title = self.tr("Not every node answers")
         self._column.addWidget(label(title, "heading"))
-        if not bad:
+        if away:
+            names = self.tr("No answer from {names}").format(names=", ".join(away))
+            text = self.tr("The picture is of the others. It is whole again as soon as all of them answer.")
+            self._column.addWidget(Note("bad", names, text))
+        elif not bad:
             self._column.addWidget(Note("good", topology_words(look), sentence(look.recommendation.why)))
         self._sudo(look)
         for finding in look.cable_findings:

@@ -27,6 +27,7 @@ from stellwerk_gui.setup.view import StepPage
 from stellwerk_gui.shell import Page
 from stellwerk_gui.widgets.controls import Button, frame, hbox, label, vbox
 
+AWAY = ("reconnecting", "needs attention", "closed")  # it was paired, or a person knows why not
 LEGEND_FROM_PX = 1150  # a narrower window has no room for a legend beside the buttons
 
 
@@ -66,6 +67,9 @@ class SetupPage(Page):
             view.go_on.connect(self.go_next)
         for view in (self.views["apply"], self.views["prove"]):
             view.mesh_wanted.connect(self.mesh_wanted)  # type: ignore[attr-defined]
+        prove = self.views["prove"]
+        prove.repair_wanted.connect(partial(self.open_step, "plan"))  # type: ignore[attr-defined]
+        controller.nodes_changed.connect(self.refresh)
         controller.cluster_changed.connect(self._cluster_changed)
         controller.apply_done.connect(self._applied)
 
@@ -128,6 +132,7 @@ class SetupPage(Page):
             plan_ready=plan is not None,
             plan_empty=plan is not None and plan.empty,
             applied=outcome is not None and outcome.applied,
+            away=tuple(n.name for n in c.nodes if n.state in AWAY),
         )
 
     def open_step(self, key: str) -> None:

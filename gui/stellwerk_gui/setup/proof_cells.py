@@ -293,13 +293,15 @@ def what_is_wrong(proof: Verification) -> str:
         for check in proof.checks:
             if check.verdict is verdict:
                 places.setdefault(kind_word(check.kind), set()).add((check.node, check.port))
-    parts = [
-        translate("{what} on 1 port").format(what=what)
-        if len(found) == 1
-        else translate("{what} on {n} ports").format(what=what, n=len(found))
-        for what, found in list(places.items())[:MOST_NAMED]
-    ]
-    return ", ".join(parts)
+    return ", ".join(_place_words(what, found) for what, found in list(places.items())[:MOST_NAMED])
+
+
+def _place_words(what: str, found: set[tuple[str, int | None]]) -> str:
+    if all(port is None for _, port in found):
+        names = ", ".join(sorted(node for node, _ in found))
+        return translate("{what} of {names}").format(what=what, names=names)
+    one = translate("{what} on 1 port").format(what=what)
+    return one if len(found) == 1 else translate("{what} on {n} ports").format(what=what, n=len(found))
 
 
 def verdict_word(verdict: Verdict) -> str:

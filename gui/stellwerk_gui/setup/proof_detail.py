@@ -10,12 +10,13 @@ from stellwerk.model.finding import Check, Verdict
 from stellwerk_gui import theme
 from stellwerk_gui.language import local
 from stellwerk_gui.setup.proof_cells import Cell, Column, Row, head, kind_word, said, verdict_word
-from stellwerk_gui.widgets.controls import Elided, Tag, clear_layout, frame, hbox, label, sentence, vbox
+from stellwerk_gui.widgets.controls import Button, Elided, Tag, clear_layout, frame, hbox, label, sentence, vbox
 from stellwerk_gui.widgets.controls import Swatch as NodeSwatch
 from stellwerk_gui.widgets.ink import CENTRE, LEFT, write
 from stellwerk_gui.widgets.words import Words
 
 EVIDENCE_LINES = 6
+PLANNED = frozenset(("address", "mtu", "transit", "route", "gid"))  # kinds that the plan puts right
 TAGS = {
     Verdict.PASS: "good",
     Verdict.DEGRADED: "warn",
@@ -62,6 +63,9 @@ class CellDetail(QWidget):
         remedy.addWidget(self._to_do, 0, Qt.AlignmentFlag.AlignTop)
         self._what = Words()
         remedy.addWidget(self._what, 1)
+        self.repair = Button(self.tr("Plan the repair"), "link")
+        self.repair.hide()
+        remedy.addWidget(self.repair, 0, Qt.AlignmentFlag.AlignTop)
         words.addStretch(1)
         self.bars = Bars()
         row.addWidget(self.bars, 4)
@@ -74,7 +78,7 @@ class CellDetail(QWidget):
         clear_layout(self._swatch_place)
         for words in (self._title, self._what):
             words.setText("")
-        for widget in (self._tag, self._evidence, self.bars, self._to_do):
+        for widget in (self._tag, self._evidence, self.bars, self._to_do, self.repair):
             widget.hide()
         self._why.setText(self.tr("What was measured appears here, cell by cell."))
         self._why.show()
@@ -95,6 +99,7 @@ class CellDetail(QWidget):
             self._why.setText(self.tr("Not measured yet."))
             self._evidence.hide()
             self._to_do.hide()
+            self.repair.hide()
             self._what.setText("")
             return
         self._tag.say(verdict_word(cell.verdict), TAGS[cell.verdict])
@@ -110,6 +115,8 @@ class CellDetail(QWidget):
         self._what.setText(" ".join(remedies))
         for widget in (self._to_do, self._what):
             widget.setVisible(bool(remedies))
+        wrong = {c.kind for c in cell.checks if c.verdict is Verdict.FAIL}
+        self.repair.setVisible(bool(wrong) and wrong <= PLANNED)
 
     def _fit_evidence(self) -> None:
         """As high as its lines, wrapped as they are; more than a few scroll."""

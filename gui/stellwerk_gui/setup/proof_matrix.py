@@ -105,6 +105,11 @@ class ProofMatrix(QTableWidget):
 
     def _worst(self, node: str = "") -> tuple[int, int]:
         """The place of the worst cell; of the first measured one where all are fine."""
+        for r, row in enumerate(self.rows):  # a node that was lost explains whatever else failed with it
+            for c, cell in enumerate(row.cells, 1):
+                lost = any(k.kind == "connection" and k.verdict is Verdict.FAIL for k in cell.checks)
+                if lost and node in ("", row.node):
+                    return r, c
         for verdict in (Verdict.FAIL, Verdict.DEGRADED, Verdict.NOT_AVAILABLE, Verdict.PASS):
             for r, row in enumerate(self.rows):
                 if node and row.node != node:

@@ -30,6 +30,7 @@ class ProveStep(StepPage):
     """Runs the verification and shows it."""
 
     mesh_wanted = Signal()
+    repair_wanted = Signal()  # the plan puts it right
 
     def __init__(self, controller: Controller) -> None:
         super().__init__(controller)
@@ -61,6 +62,7 @@ class ProveStep(StepPage):
         column.addWidget(self.matrix, 3)
         below = self._below = hbox(spacing=12)
         self.detail = CellDetail()
+        self.detail.repair.clicked.connect(lambda: self.repair_wanted.emit())
         below.addWidget(self.detail, 8)
         self.selftest = SelfTestCard(controller)
         below.addWidget(self.selftest, 7)

@@ -275,6 +275,14 @@
    <translation>Sudo-Passwort angeben</translation>
   </message>
   <message>
+   <source>No answer from {names}</source>
+   <translation>Keine Antwort von {names}</translation>
+  </message>
+  <message>
+   <source>Not every node answers</source>
+   <translation>Nicht alle Knoten antworten</translation>
+  </message>
+  <message>
    <source>Nothing is changed on them.</source>
    <translation>An ihnen wird nichts geändert.</translation>
   </message>
@@ -289,6 +297,10 @@
   <message>
    <source>The picture follows within a few seconds. Nothing has been changed on the nodes so far.</source>
    <translation>Das Bild folgt in wenigen Sekunden. An den Knoten wurde bisher nichts geändert.</translation>
+  </message>
+  <message>
+   <source>The picture is of the others. It is whole again as soon as all of them answer.</source>
+   <translation>Das Bild zeigt die anderen. Es ist wieder vollständig, sobald alle antworten.</translation>
   </message>
   <message>
    <source>Use them as a chain</source>
@@ -332,6 +344,10 @@
   <message>
    <source>Not measured yet.</source>
    <translation>Noch nicht gemessen.</translation>
+  </message>
+  <message>
+   <source>Plan the repair</source>
+   <translation>Reparatur planen</translation>
   </message>
   <message>
    <source>What to do:</source>
@@ -3062,6 +3078,10 @@
    <translation>„Weiter“ öffnet sich, sobald die Kabel stimmen ({shape})</translation>
   </message>
   <message>
+   <source>No answer from {names}: wait for it, or take it off under Pair</source>
+   <translation>Keine Antwort von {names}: warten oder unter Koppeln entfernen</translation>
+  </message>
+  <message>
    <source>No key and no password was accepted</source>
    <translation>Kein Schlüssel und kein Passwort wurde angenommen</translation>
   </message>
@@ -3310,6 +3330,10 @@
    <translation>Die Rechte dieses Ordners prüfen und nochmals versuchen; die frühere Datei ist unverändert</translation>
   </message>
   <message>
+   <source>See whether it is switched on, then prove again.</source>
+   <translation>Nachsehen, ob er eingeschaltet ist, dann erneut beweisen.</translation>
+  </message>
+  <message>
    <source>Set arp_ignore, arp_announce and rp_filter on the fabric halves.</source>
    <translation>arp_ignore, arp_announce und rp_filter auf den Hälften des Fabrics setzen.</translation>
   </message>
@@ -3428,6 +3452,10 @@
   <message>
    <source>The connection to a node runs over the fabric of {last}: that one is changed last, and the connection may pause for some seconds.</source>
    <translation>Die Verbindung zu einem Knoten läuft über das Fabric von {last}: dieser Knoten wird zuletzt geändert, und die Verbindung stockt vielleicht einige Sekunden.</translation>
+  </message>
+  <message>
+   <source>The connection to it was lost while it was measured: {why}</source>
+   <translation>Die Verbindung zu ihm ging während der Messung verloren: {why}</translation>
   </message>
   <message>
    <source>The home directory there is read-only</source>
@@ -3860,10 +3888,6 @@
   <message>
    <source>apply the plan again</source>
    <translation>den Plan nochmals anwenden</translation>
-  </message>
-  <message>
-   <source>as {user}</source>
-   <translation>als {user}</translation>
   </message>
   <message>
    <source>asked to go back</source>
@@ -4454,8 +4478,16 @@
    <translation>meldet sich an</translation>
   </message>
   <message>
+   <source>logging in as {user}</source>
+   <translation>Anmeldung als {user}</translation>
+  </message>
+  <message>
    <source>look for free space</source>
    <translation>nach freiem Platz sehen</translation>
+  </message>
+  <message>
+   <source>lost meanwhile</source>
+   <translation>unterdessen verloren</translation>
   </message>
   <message>
    <source>mDNS cannot be used on this computer: {why}</source>
@@ -7123,6 +7155,10 @@
   <message>
    <source>{value} on {half}</source>
    <translation>{value} auf {half}</translation>
+  </message>
+  <message>
+   <source>{what} of {names}</source>
+   <translation>{what} von {names}</translation>
   </message>
   <message>
    <source>{what} on 1 port</source>

@@ -54,6 +54,14 @@ async def test_machines_that_answer_over_ssh_are_no_proof_while_a_cable_is_wrong
     assert {c.node for c in bad} <= {m.name for m in look.members}
 
 
+async def test_a_node_that_is_lost_meanwhile_is_named_before_what_it_no_longer_answers() -> None:
+    look = look_at(4, switch(4))
+    session = session_of(look)
+    lost = [c for c in (await prove(session, look)).checks if c.kind == "connection"]
+    assert {c.verdict for c in lost} == {Verdict.FAIL}, "each answered once and then no more"
+    assert all("was lost while it was measured" in c.why and c.remedy for c in lost)
+
+
 async def test_right_cables_add_no_check() -> None:
     look = look_at(4, switch(4))
     assert not [c for c in (await prove(session_of(look), look)).checks if c.kind == "cable"]
