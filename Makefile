@@ -25,13 +25,15 @@ types:
 imports:
 	$(BIN)/lint-imports
 
-# Unit tests share nothing, and each file of the window's and of whole journeys has a virtual cluster of its own: two at a time.
-# The others drive real processes, sockets and shared memory, or hit a moment of an apply, and want the processors for themselves.
-WALK := tests/e2e/test_fault_walk.py
+# Two files at a time, the long ones first (tests/conftest.py): none shares anything with another. Ranks that meet in shared
+# memory, and a walk that hits a moment of an apply, want the processors for themselves.
+TWO := -n 2 --dist loadfile --no-loadscope-reorder
+ALONE := tests/engine/collectives tests/engine/measure tests/e2e/test_fault_walk.py
 pytest:
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/unit
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/gui tests/e2e --ignore $(WALK)
-	$(BIN)/python -m pytest tests/engine tests/lab tests/native $(WALK)
+	$(BIN)/python -m pytest -q $(TWO) tests/unit
+	$(BIN)/python -m pytest -q $(TWO) tests/gui tests/e2e $(ALONE:%=--ignore=%)
+	$(BIN)/python -m pytest -q $(TWO) tests/engine tests/lab tests/native $(ALONE:%=--ignore=%)
+	$(BIN)/python -m pytest $(ALONE)
 
 # The verbs transport over soft-RoCE in an emulated machine (QEMU). Five to twelve minutes; never part of `make test`.
 test-rdma: $(VENV)/.test

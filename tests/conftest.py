@@ -59,6 +59,35 @@ def _children() -> dict[int, str]:
     return found
 
 
+# Files that take longest, longest first: each goes to one worker as a whole, and none may be left for the end.
+LONG_FILES = (
+    "gui/test_faults_seen.py",
+    "gui/test_album.py",
+    "e2e/test_faults_seen.py",
+    "gui/test_questions.py",
+    "unit/netguard/test_processes.py",
+    "gui/test_keyboard.py",
+    "engine/hosting/test_gateway_on_node.py",
+    "engine/test_cli_commands.py",
+    "native/test_native.py",
+    "e2e/test_cables.py",
+    "e2e/test_mesh.py",
+    "e2e/test_undo_and_reboot.py",
+    "unit/netguard/test_killed.py",
+    "lab/netguard/test_real_machine.py",
+    "e2e/test_secrets.py",
+    "engine/test_leave_without_trace.py",
+    "lab/sshd/test_real_sshd.py",
+    "engine/agent/test_hear.py",
+)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    rank = {name: i for i, name in enumerate(LONG_FILES)}
+    items.sort(key=lambda item: rank.get(item.path.as_posix().rpartition("/tests/")[2], len(rank)))
+
+
 @pytest.fixture(autouse=True)
 def nothing_outlives_the_test(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fails a test that leaves a thread or a child process behind, and names what was left."""
