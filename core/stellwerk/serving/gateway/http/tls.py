@@ -85,6 +85,8 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
         if self._open:
             self._open = False
             self._inside.connection_lost(exc)
+        # Each side holds the other: without this, memory would wait for the collector of cycles.
+        del self._inside, self._tls, self._incoming, self._outgoing
 
     def pause_writing(self) -> None:
         if self._open:
@@ -229,7 +231,9 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
             asyncio.get_running_loop().call_soon(self._read_on)  # what had come before the pause
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        return self._tls if name == "ssl_object" else self._raw.get_extra_info(name, default)
+        if name == "ssl_object":
+            return getattr(self, "_tls", default)
+        return self._raw.get_extra_info(name, default)
 
 
 def server_context(cert: str, key: str | None, password: Callable[[], str]) -> ssl.SSLContext:
