@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel
 
@@ -28,7 +28,11 @@ class Words(QLabel):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        before = self.minimumHeight()
         self._keep()
+        if self.minimumHeight() != before:
+            # A layout that is at work just now forgets what it is told meanwhile.
+            QTimer.singleShot(0, self, self.updateGeometry)
 
     def _keep(self) -> None:
         self.setMinimumHeight(0)  # Qt's answer is never less than the minimum
