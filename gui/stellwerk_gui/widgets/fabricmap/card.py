@@ -23,6 +23,7 @@ class NodeCard(QWidget):
         super().__init__(parent)
         self.view = NodeView("", 1)
         self.words = False
+        self.words_room = 0.0  # below the name, on the narrowest card of the map
         self.selected = False
         self.tabs: tuple[tuple[PortView, Anchor], ...] = ()
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -62,7 +63,7 @@ class NodeCard(QWidget):
         t = theme.current()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        Painted(painter, t.tokens, self.view, t.scale).paint(
+        Painted(painter, t.tokens, self.view, t.scale, self.words_room).paint(
             QRectF(self.rect()), self.words, self.selected or t.ringed(self), self.underMouse(), self.tabs
         )
         painter.end()

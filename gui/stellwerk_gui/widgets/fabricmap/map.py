@@ -50,6 +50,7 @@ class FabricMap(QWidget):
         self.selected_node = ""
         self.selected_cable: tuple[PortRef, PortRef | None] | None = None
         self._cards: dict[str, NodeCard] = {}
+        self._words_room = 0.0
         self._phase = 0.0
         self._hovered: CableView | None = None
         self._timer = QTimer(self)
@@ -107,6 +108,7 @@ class FabricMap(QWidget):
     def _place(self) -> None:
         scale = theme.current().scale
         self.layout_now = lay_out(self.view, self.width() / scale, self.height() / scale)
+        self._words_room = self._least_words()
         for name in set(self._cards) - set(self.layout_now.nodes):
             card = self._cards.pop(name)
             card.hide()
@@ -123,6 +125,18 @@ class FabricMap(QWidget):
             self._show_card(view)
             card.show()
 
+    def _least_words(self) -> float:
+        """The room that every card has below its name: what does not fit on one is shortened on all."""
+        sides: dict[str, set[str]] = {}
+        for ref, at in self.layout_now.ports.items():
+            sides.setdefault(ref.node, set()).add(at.side)
+        rooms = [
+            b.w - 42 - 28 * ("left" in s) - 26 * ("right" in s)
+            for n, b in self.layout_now.nodes.items()
+            for s in [sides.get(n, set())]
+        ]
+        return min(rooms, default=0.0)
+
     def _show_card(self, node: NodeView) -> None:
         box = self.layout_now.nodes[node.name]
         tabs = []
@@ -130,6 +144,7 @@ class FabricMap(QWidget):
             at = self.layout_now.ports.get(PortRef(node.name, port.number))
             if at is not None:
                 tabs.append((port, Anchor(at.x - box.x, at.y - box.y, at.side)))
+        self._cards[node.name].words_room = self._words_room
         self._cards[node.name].show_view(node, self.view.words, node.name == self.selected_node, tuple(tabs))
 
     def _walk(self, name: str, dx: int, dy: int) -> None:

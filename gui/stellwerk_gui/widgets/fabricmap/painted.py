@@ -67,9 +67,9 @@ def parts_that_fit(keys: tuple[str, ...], room: float) -> tuple[tuple[str, float
 class Painted:
     """One painting of a card. Lengths are design pixels; the painter is scaled once."""
 
-    def __init__(self, painter: QPainter, tokens: Tokens, view: NodeView, scale: float) -> None:
+    def __init__(self, painter: QPainter, tokens: Tokens, view: NodeView, scale: float, words_room: float) -> None:
         self.p, self.c, self.v = painter, tokens, view
-        self.scale = scale
+        self.scale, self.words_room = scale, words_room
         self.colour = theme.current().node_colour(view.number)
         self.away = view.state == "unreachable"
         self.ink = tokens.faint if self.away else tokens.text
@@ -233,7 +233,7 @@ class Painted:
     def _subtitle(self, box: QRectF) -> None:
         place = QRectF(box.left() + 18, box.top(), box.width() - 18, 16)
         metrics = QFontMetricsF(theme.font(9))
-        fitting = (text for text in _shorter(self.v.subtitle) if metrics.horizontalAdvance(text) <= place.width())
+        fitting = (text for text in _shorter(self.v.subtitle) if metrics.horizontalAdvance(text) <= self.words_room)
         self._text(place, next(fitting, self.v.subtitle), self.c.muted, may_shorten=True)
 
     def _age(self, box: QRectF) -> None:
