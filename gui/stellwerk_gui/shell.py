@@ -102,8 +102,10 @@ class Page(QWidget):
     def _fit_state(self) -> None:
         """Where not all words of the line have room, the last of them go: what is odd is worth more."""
         row, words = self._title_row, (self.before, self.state_icon, self.odd, self.state)
-        items = [row.itemAt(i) for i in range(row.count())]
-        taken = sum(i.sizeHint().width() for i in items if i.widget() not in words and not i.isEmpty())
+        found = (row.itemAt(i) for i in range(row.count()))
+        items = [item for item in found if item is not None]
+        others = [item for item in items if not any(item.widget() is w for w in words) and not item.isEmpty()]
+        taken = sum(item.sizeHint().width() for item in others)
         self.state.setText(self._rest_words)
         shown = [w for w in words if not w.isHidden()]
         gaps = row.spacing() * (sum(not i.isEmpty() for i in items) + 1)

@@ -183,10 +183,10 @@ def _old(checks: Sequence[Check], speaking: Check, earlier: dict[tuple[str, str,
         before = earlier.get(_key(check))
         if before is None:
             continue
-        both = check.kind in MEASURED and before.value and check.value is not None
-        differs = abs(check.value - before.value) / abs(before.value) if both else 0.0  # type: ignore[operator]
+        differs, shown = 0.0, said(before)
+        if check.kind in MEASURED and before.value and check.value is not None:
+            differs, shown = abs(check.value - before.value) / abs(before.value), f"{before.value:.1f}"
         if before.verdict is not check.verdict or (check is speaking and differs > COMPARE_OVER):
-            shown = f"{before.value:.1f}" if both else said(before)
             return translate("was {value}").format(value=shown)
     return ""
 
