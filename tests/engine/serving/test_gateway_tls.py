@@ -163,16 +163,21 @@ async def test_a_client_without_tls_is_told_what_this_port_speaks(yard: Yard, tm
     assert (answer.status, answer.json()["error"]["code"]) == (400, "https_only")
 
 
-async def test_handshakes_that_never_end_take_no_more_room_than_connections(yard: Yard, tmp_path: Path) -> None:
+async def test_one_connection_too_many_is_told_so_and_handshakes_take_no_endless_room(
+    yard: Yard, tmp_path: Path
+) -> None:
     _, port = await yard.engine()
-    context = await gateway_with_tls(yard, tmp_path / "gate", policy(port, gateway="gateway: {max_connections: 3}"))
-    silent = [await Wire.open(yard.port) for _ in range(3)]
-    refused = await Wire.open(yard.port)
-    assert await refused.reader.read() == b""
-    await silent.pop().close()
-    client = TlsClient(extra := await Wire.open(yard.port), context)
-    await client.shake_hands()
-    for wire in (*silent, refused, extra):
+    context = await gateway_with_tls(yard, tmp_path / "gate", policy(port, gateway="gateway: {max_connections: 1}"))
+    wires = [await Wire.open(yard.port) for _ in range(2)]
+    served, refused = (TlsClient(wire, context) for wire in wires)
+    await served.shake_hands()
+    await refused.shake_hands()
+    heard, properly = await refused.rest()
+    assert heard.startswith(b"HTTP/1.1 503 ")
+    assert properly
+    wires += [await Wire.open(yard.port) for _ in range(65)]
+    assert await wires[-1].reader.read() == b""
+    for wire in wires:
         await wire.close()
 
 

@@ -15,6 +15,7 @@ from stellwerk.serving.gateway.http.parse import HeadCache, HeadParser, best_par
 from stellwerk.serving.gateway.http.tls import TlsConnection
 
 _TICK_S = 0.25
+_TOLD_WHY = 64  # connections beyond the limit whose TLS handshake is made, so that they can be told of it
 
 
 class HttpServer:
@@ -64,7 +65,7 @@ class HttpServer:
         return TlsConnection(context, inside, self._handshakes, self._full, self.limits.head_timeout_s)
 
     def _full(self) -> bool:
-        return len(self.connections) + len(self._handshakes) >= self.limits.connections
+        return len(self.connections) + len(self._handshakes) >= self.limits.connections + _TOLD_WHY
 
     def _tick(self) -> None:
         now_s = monotonic()
