@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, Qt, QTimer
 from PySide6.QtGui import QResizeEvent, QStandardItemModel
-from PySide6.QtWidgets import QFrame, QListView, QProgressBar, QScrollArea, QTableWidget, QTableWidgetItem, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QListView,
+    QProgressBar,
+    QScrollArea,
+    QSizePolicy,
+    QTableWidget,
+    QTableWidgetItem,
+    QWidget,
+)
 
 from stellwerk.model.fabric import CableFinding, PortRef, TopologyKind
 from stellwerk.model.finding import Severity
@@ -25,6 +34,7 @@ from stellwerk_gui.widgets.columns import spread_columns
 from stellwerk_gui.widgets.controls import (
     Button,
     Combo,
+    Elided,
     Icon,
     Note,
     clear_layout,
@@ -81,11 +91,12 @@ class LookStep(StepPage):
         for kind in CHOICES:
             self.wanted.addItem(names[kind], kind)
         self.wanted.currentIndexChanged.connect(lambda: controller.want(self._chosen()))
+        self.wanted.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         row.addWidget(self.wanted)
         row.addStretch(1)
         self.listening_icon = Icon("refresh", "muted", 14)
         row.addWidget(self.listening_icon)
-        self.listening = label("", "second-muted")
+        self.listening = Elided("", "second-muted")
         row.addWidget(self.listening)
         self.column.addLayout(row)
         self.bar = QProgressBar()
