@@ -177,6 +177,10 @@ class Controller(ClusterController):
             self.happened.emit(self.tr("plan {id} confirmed").format(id=outcome.plan_id))
         self.apply_done.emit(outcome)
 
+    def ended_late(self, outcome: ApplyOutcome) -> None:
+        """What had to wait for a node has ended."""
+        self._applied(outcome)
+
     def _apply_failed(self, error: StellwerkError) -> None:
         self.applying, self._apply = False, None
         if isinstance(error, Busy):

@@ -20,12 +20,27 @@ class LeftOpen(QObject):
     def __init__(self, controller: Controller, parent: QObject) -> None:
         super().__init__(parent)
         self._controller = controller
+        self._late: ApplyOutcome | None = None  # the one that has been seen to already
         controller.connected.connect(self._settle)
+        controller.nodes_changed.connect(self._settle_late)
 
     def _settle(self) -> None:
         session = self._controller.session
         if session is not None:
             self._controller.bridge.submit(_settle(session), done=self._say, failed=self._controller.problem.emit)
+
+    def _settle_late(self) -> None:
+        """An apply ended without an answer of every node: now that all of them answer, that is ended, too."""
+        c = self._controller
+        outcome, session = c.outcome, c.session
+        open_still = outcome is not None and not outcome.settled and outcome is not self._late and not c.applying
+        if open_still and session is not None and c.nodes and all(n.ready for n in c.nodes):
+            self._late = outcome
+            c.bridge.submit(_settle(session), done=self._ended_late, failed=c.problem.emit)
+
+    def _ended_late(self, outcomes: Any) -> None:
+        if outcomes:
+            self._controller.ended_late(outcomes[-1])
 
     def _say(self, outcomes: Any) -> None:
         for outcome in outcomes:

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QApplication, QTreeWidgetItem, QWidget
 
 from fixtures.person import Bench, answer, at, button, click, no_longer_sees, press, reads, sees
 from fixtures.window import opened, wait_until
+from stellwerk.setup.apply import Apply
 from stellwerk.setup.look import take_look
 from stellwerk.virtual.faults import KINDS
 from stellwerk_gui.app import Application
@@ -288,14 +289,21 @@ def break_at(ring: Ring, kind: str, step: str) -> None:
     sees(ring.bench.panel, f"{fault_word(kind)} {NODE}")
 
 
-@pytest.mark.parametrize("kind", ["guard-killed", "power-off"])
-def test_while_it_is_applied_all_go_back(ring: Ring, kind: str) -> None:
+@pytest.mark.parametrize("kind", ["guard-killed", "power-off", "ssh-drop"])
+def test_while_it_is_applied_all_go_back(ring: Ring, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     start_apply(ring)
-    break_at(ring, kind, '"state":"holding"')
+    if kind == "ssh-drop":  # for longer than its lease: the node goes back by itself, and nobody hears of it
+        monkeypatch.setitem(Apply.__init__.__kwdefaults__, "lease_s", 4.0)
+        ring.window.trial.set_fault(kind, NODE, on_step='"state":"holding"', hold_s=9)
+    else:
+        break_at(ring, kind, '"state":"holding"')
     click(ring.setup.next)
     if kind == "power-off":
         sees(ring.setup.views["apply"], "Waiting for the node", seconds=60)
         ring.bench.mend(kind, NODE)
+    if kind == "ssh-drop":
+        sees(ring.setup.views["apply"], "Not every node has answered.", f"{NODE}: it cannot be reached", seconds=60)
+        assert "It is ended as soon as all of them answer again." in reads(ring.setup.views["apply"])
     sees(ring.setup.views["apply"], "Nothing was changed: every node is back as it was.", seconds=75)
     assert NODE in reads(ring.setup.views["apply"].result)  # type: ignore[attr-defined]
 

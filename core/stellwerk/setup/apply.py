@@ -121,6 +121,9 @@ class Apply(PlanRun):
         except (ConnectionFailed, DeadlineExceeded) as error:
             self._on_event(ApplyEvent(node.node, "waiting", str(error)))
             status = await self._await_start(node, error)
+            if status.state is GuardState.IDLE:  # it may hold the change or not: nobody knows before it answers
+                self._on_event(ApplyEvent(node.node, "waiting", status.why))
+                return _of(node.node, status.why)
         except StellwerkError as error:
             return _of(node.node, bare(error))
         self._show(node.node, status)
@@ -132,9 +135,9 @@ class Apply(PlanRun):
     async def _await_start(self, node: NodePlan, error: StellwerkError) -> GuardStatus:
         """The connection went while the node was at work: see what it made of it."""
         channel = self._channels[node.node]
-        lost = GuardStatus(
-            GuardState.IDLE, self.plan.plan_id, why=say("the connection was lost ({error})", error=bare(error))
-        )
+        late = isinstance(error, DeadlineExceeded)
+        why = say("the connection was lost ({error})", error=bare(error)) if late else bare(error)
+        lost = GuardStatus(GuardState.IDLE, self.plan.plan_id, why=why)
         try:
             async with asyncio.timeout(self._contact_s):
                 while True:

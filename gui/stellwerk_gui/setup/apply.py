@@ -72,6 +72,12 @@ class NodeProgress(QFrame):
         self.state.setText(word)
         self.icon.set_icon(icon, colour)
 
+    def end(self, configuration: str) -> None:
+        """What it runs at last; what it said on the way there is past."""
+        self.show_state({"new": "confirmed", "old": "reverted"}.get(configuration, "waiting"))
+        self.text.setText("")
+        self.lease.setText("")
+
     def show_event(self, event: ApplyEvent) -> None:
         word, icon, colour = self.words.get(event.state, (event.state, "refresh", "muted"))
         self.state.setText(word)
@@ -162,15 +168,18 @@ class ApplyStep(StepPage):
             for row in self._rows.values():
                 row.show_state("idle")
         if outcome is not None:
+            for node in outcome.nodes:
+                if node.node in self._rows:
+                    self._rows[node.node].end(node.configuration)
             lines = [f"{n.node}: {local(n.why)}" for n in outcome.nodes if n.configuration == "unknown"]
             if outcome.applied:
                 self.result.show_text("good", self.tr("All nodes run the new network."), "")
             elif outcome.settled:
                 self.result.show_text("bad", self.tr("Nothing was changed: every node is back as it was."), outcome.why)
             else:
-                self.result.show_text(
-                    "warn", self.tr("Not every node has answered."), "\n".join([local(outcome.why), *lines])
-                )
+                ends = self.tr("It is ended as soon as all of them answer again.")
+                text = "\n".join([local(outcome.why), *lines, ends])
+                self.result.show_text("warn", self.tr("Not every node has answered."), text)
             self.result.show()
         self.changed.emit()
 

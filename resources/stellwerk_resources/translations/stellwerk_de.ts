@@ -119,6 +119,10 @@
    <translation>Jeder Knoten legt eine eigene Sicherung an. Stellwerk bestätigt die Änderung, wenn alle noch antworten; sonst geht jeder von allein zurück.</translation>
   </message>
   <message>
+   <source>It is ended as soon as all of them answer again.</source>
+   <translation>Es wird beendet, sobald alle wieder antworten.</translation>
+  </message>
+  <message>
    <source>Look at it</source>
    <translation>Ansehen</translation>
   </message>
