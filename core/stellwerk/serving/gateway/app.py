@@ -37,7 +37,7 @@ from stellwerk.serving.policy.errors import PolicyErrors
 from stellwerk.serving.policy.load import load_policy
 
 _KEPT_VERSIONS = 10
-_WATCH_EVERY_S = 1.0
+_WATCH_EVERY_S = 0.5
 _OWN_DESCRIPTORS = 64  # listening, logs, health checks, the event loop
 
 

@@ -14,7 +14,7 @@ class PolicyFile:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self._stamp = self._look()
+        self._stamp = self._seen = self._look()
 
     def _look(self) -> tuple[int, int, int] | None:
         try:
@@ -24,11 +24,14 @@ class PolicyFile:
         return (status.st_mtime_ns, status.st_size, status.st_ino) if status is not None else None
 
     def changed(self) -> bool:
-        """True once after every change."""
-        stamp = self._look()
-        if stamp is None or stamp == self._stamp:
+        """True once after every change, when the file has rested since the look before.
+
+        Some editors empty a file and then write it: half a policy may be one, without the keys that it asks for.
+        """
+        before, self._seen = self._seen, self._look()
+        if self._seen is None or self._seen == self._stamp or self._seen != before:
             return False
-        self._stamp = stamp
+        self._stamp = self._seen
         return True
 
     def read(self) -> str:
