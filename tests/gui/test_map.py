@@ -70,16 +70,19 @@ def test_every_word_of_the_map_can_be_read(
 
 
 @pytest.mark.parametrize("width", [400, 640, 724, 856])
-@pytest.mark.parametrize(("kind", "count"), [(TopologyKind.CHAIN, 4), (TopologyKind.CHAIN, 8), (RING, 7), (RING, 8)])
+@pytest.mark.parametrize(
+    ("kind", "count"),
+    [(TopologyKind.CHAIN, 4), (TopologyKind.CHAIN, 8), (RING, 7), (RING, 8), (TopologyKind.SWITCH, 8)],
+)
 def test_a_narrow_map_scrolls_downwards_and_not_sideways(kind: TopologyKind, count: int, width: int) -> None:
     view = shape(kind, count)
     least_w, height = least_size(view, width)
     assert least_w <= width
     placed = lay_out(view, width, height)
-    boxes = list(placed.nodes.values())
+    boxes = [*placed.nodes.values(), *([placed.switch] if placed.switch is not None else [])]
     assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
     assert all(b.x > -0.5 and b.x + b.w < width + 0.5 and b.y > -0.5 and b.y + b.h < height + 0.5 for b in boxes)
-    for one, other in itertools.pairwise(view.order):
+    for one, other in itertools.pairwise(view.order) if placed.switch is None else ():
         assert placed.nodes[one].cx == placed.nodes[other].cx or placed.nodes[one].cy == placed.nodes[other].cy
 
 

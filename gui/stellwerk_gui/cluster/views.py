@@ -187,6 +187,7 @@ def _cable_card(member: Member, look: Look, nodes: Sequence[NodeSnapshot], bad: 
             near[own] = other.node
             ends[own] = translate("to {node} port {n}").format(node=other.node, n=other.port)
     for link in look.topology.cabling.switch_links:
+        near[link.port] = translate("Switch")
         ends[link.port] = translate("to the switch") + (f", {link.switch_port}" if link.switch_port else "")
     for ref, host in look.topology.cabling.foreign:
         ends[ref] = translate("to {host}, not of this cluster").format(host=host)
@@ -199,7 +200,7 @@ def _cable_card(member: Member, look: Look, nodes: Sequence[NodeSnapshot], bad: 
         state = "bad" if ref in bad else "ok" if ref in ends else "off"
         light = "bad" if ref in bad and carrier else "ok" if carrier else "off"
         halves = tuple(HalfView(h.label, light) for h in port.halves)
-        ports.append(PortView(port.number, halves, words, near.get(ref, words), state))
+        ports.append(PortView(port.number, halves, words, near.get(ref) or (words if carrier else "–"), state))
     snapshot = next((n for n in nodes if n.name == member.name), None)
     away = snapshot is not None and not snapshot.ready
     return NodeView(

@@ -17,6 +17,7 @@ MIN_CARD_W, MIN_GAP, MAX_GAP, ROOM_FOR_CABLE = 150.0, 12.0, 224.0, 48.0
 MAX_ROW_GAP = 310.0
 MAX_COLUMNS = 4
 LEAST_CARD_W, LEAST_CARD_H, LEAST_ROW_GAP = 168.0, 118.0, 44.0
+LEAST_BESIDE_W, UPRIGHT_W, UPRIGHT_CABLE_W = 140.0, 58.0, 26.0  # a switch that stands between two columns
 LEAST_MIDDLE_H = 138.0  # with a port at its top and one at its bottom
 
 
@@ -79,6 +80,8 @@ def least_size(view: MapView, width: float) -> tuple[float, float]:
         return _least_width(narrowest), rows * high + (rows - 1) * LEAST_ROW_GAP
     rows = 1 if count <= 2 else 2
     columns = -(-count // rows)
+    if _upright(count, width):
+        return 2 * LEAST_BESIDE_W + UPRIGHT_W + 2 * UPRIGHT_CABLE_W, columns * (LEAST_CARD_H + MIN_GAP) - MIN_GAP
     bar = LOW_SWITCH_H + (rows - 1) * LOW_CABLE_H
     return columns * LEAST_CARD_W + max(0, columns - 1) * 16.0, rows * LEAST_CARD_H + bar + LOW_CABLE_H
 
@@ -199,6 +202,8 @@ def _on_edge(box: Box, side: str, index: int, count: int) -> Anchor:
 
 def _switch(view: MapView, order: list[str], width: float, height: float) -> MapLayout:
     n = len(order)
+    if _upright(n, width):
+        return _upright_switch(view, order, width, height)
     top = order if n <= 2 else order[: math.ceil(n / 2)]
     bottom = [] if n <= 2 else order[math.ceil(n / 2) :]
     columns = max(len(top), len(bottom))
@@ -222,6 +227,36 @@ def _switch(view: MapView, order: list[str], width: float, height: float) -> Map
     bar_w = min(max(spread * 0.74, 360.0), spread)
     bar = Box((width - bar_w) / 2, y0 + h + cable_space, bar_w, bar_h)
     ports, switch_ports = _switch_anchors(view, boxes, bar, top)
+    return MapLayout(boxes, ports, bar, switch_ports)
+
+
+def _upright(count: int, width: float) -> bool:
+    """Whether the switch stands between two columns of nodes, because so many do not fit beside each other."""
+    columns = -(-count // 2)
+    return count > 4 and columns * LEAST_CARD_W + (columns - 1) * 16.0 > width
+
+
+def _upright_switch(view: MapView, order: list[str], width: float, height: float) -> MapLayout:
+    half = math.ceil(len(order) / 2)
+    between = UPRIGHT_W + 2 * UPRIGHT_CABLE_W
+    w = min(CARD_W, (width - between) / 2)
+    h = min(RING_H if view.words else CARD_H, (height - (half - 1) * MIN_GAP) / half)
+    high = half * h + (half - 1) * MIN_GAP
+    top, left = max(0.0, (height - high) / 2), (width - 2 * w - between) / 2
+    bar = Box((width - UPRIGHT_W) / 2, top, UPRIGHT_W, high)
+    boxes: dict[str, Box] = {}
+    ports: dict[PortRef, Anchor] = {}
+    switch_ports: dict[PortRef, Anchor] = {}
+    uplinks = {c.a for c in view.cables if c.b is None}
+    numbers = {n.name: [p.number for p in n.ports] for n in view.nodes}
+    for i, name in enumerate(order):
+        first = i < half
+        box = boxes[name] = Box(left if first else left + w + between, top + (i % half) * (h + MIN_GAP), w, h)
+        for k, number in enumerate(numbers[name]):
+            ref, y = PortRef(name, number), box.cy + (k - (len(numbers[name]) - 1) / 2) * 46.0
+            ports[ref] = Anchor(box.x + (w if first else 0.0), y, "right" if first else "left")
+            if ref in uplinks:
+                switch_ports[ref] = Anchor(bar.x + (0.0 if first else bar.w), y, "left" if first else "right")
     return MapLayout(boxes, ports, bar, switch_ports)
 
 

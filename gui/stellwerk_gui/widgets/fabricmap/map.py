@@ -273,6 +273,9 @@ class FabricMap(QWidget):
         painter.setPen(QPen(QColor(c.line), 1))
         painter.setBrush(QColor(c.surface))
         painter.drawRoundedRect(bar, 12, 12)
+        if bar.height() > bar.width():
+            self._paint_upright(painter, bar, switch.name)
+            return
         inner = bar.adjusted(20, 0, -20, 0)
         side_font = theme.font(theme.SECOND_PT)
         painter.setFont(theme.font(theme.TEXT_PT, QFont.Weight.DemiBold))
@@ -301,15 +304,33 @@ class FabricMap(QWidget):
             place = tab.adjusted(2, 4, -2, 0) if at.side == "top" else tab.adjusted(2, 0, -2, -4)
             write(painter, place, CENTRE, names.get(ref, ""), may_shorten=True)
 
-    def _paint_light(self, painter: QPainter, tab: QRectF, ref: PortRef, side: str) -> None:
-        """The light of a switch port, so that a port without a name is one all the same."""
+    def _paint_upright(self, painter: QPainter, bar: QRectF, name: str) -> None:
+        """A switch between two columns: its name at the top, its ports without theirs."""
+        c = theme.current().tokens
+        painter.setFont(theme.font(theme.SECOND_PT, QFont.Weight.DemiBold))
+        painter.setPen(QColor(c.text))
+        write(painter, QRectF(bar.left() + 2, bar.top() + 6, bar.width() - 4, 18), CENTRE, name)
+        for ref, at in (self.layout_now.switch_ports or {}).items():
+            left = at.side == "left"
+            tab = QRectF(at.x if left else at.x - 18, at.y - 22, 18, 44)
+            painter.setPen(QPen(QColor(c.line), 1))
+            painter.setBrush(QColor(c.raised))
+            painter.drawRoundedRect(tab, 4, 4)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(self._light(ref)))
+            painter.drawRoundedRect(QRectF(tab.left() + 2 if left else tab.right() - 5, tab.top() + 6, 3, 32), 1.5, 1.5)
+
+    def _light(self, ref: PortRef) -> str:
+        """The colour of the light of a switch port, so that a port without a name is one all the same."""
         c = theme.current().tokens
         cable = next((x for x in self.view.cables if x.a == ref and x.b is None), None)
         state = cable.state if cable is not None else "off"
-        colour = {"ok": c.good, "warn": c.warn, "bad": c.bad}.get(state, c.line)
+        return {"ok": c.good, "warn": c.warn, "bad": c.bad}.get(state, c.line)
+
+    def _paint_light(self, painter: QPainter, tab: QRectF, ref: PortRef, side: str) -> None:
         y = tab.top() + 2 if side == "top" else tab.bottom() - 5
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(colour))
+        painter.setBrush(QColor(self._light(ref)))
         painter.drawRoundedRect(QRectF(tab.left() + 6, y, tab.width() - 12, 3), 1.5, 1.5)
 
     def _paint_centre(self, painter: QPainter) -> None:
