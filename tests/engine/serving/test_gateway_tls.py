@@ -221,3 +221,16 @@ def test_an_encrypted_key_is_said_to_be_one(tmp_path: Path) -> None:
     assert TlsFiles(*files, lambda: "word").context
     with pytest.raises(TlsError, match="cannot be read"):
         TlsFiles(*files, lambda: "wrong")
+
+
+async def test_an_engine_over_tls_that_cannot_be_trusted_or_speaks_none_is_said_to_be_so(
+    yard: Yard, tmp_path: Path
+) -> None:
+    _, plain = await yard.engine()
+    await gateway_with_tls(yard, tmp_path / "gate", policy(plain))
+    for port, said in ((yard.port, "certificate is not trusted (self-signed certificate)"), (plain, "speaks no TLS")):
+        text = policy(port, pool="    retries: 0").replace("http://127", "https://127")
+        await yard.gateway(text.replace("every: 50ms", "path: none"))
+        answer = await yard.ask()
+        assert answer.status == 502
+        assert said in answer.json()["error"]["message"]

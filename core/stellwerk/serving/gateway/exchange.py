@@ -22,7 +22,7 @@ from stellwerk.serving.gateway.headers import lines_for_engine
 from stellwerk.serving.gateway.http.status import STAYS_OPEN, status_line
 from stellwerk.serving.gateway.record import Record, learn_window
 from stellwerk.serving.gateway.relay import Relay
-from stellwerk.serving.gateway.upstream import UpstreamConnection, connect, take_idle
+from stellwerk.serving.gateway.upstream import UpstreamConnection, connect, take_idle, why_unreachable
 
 if TYPE_CHECKING:
     from stellwerk.serving.gateway.app import Gateway
@@ -185,7 +185,8 @@ class Exchange(Record):
             upstream = await connect(replica, timeout_s)
         except (OSError, TimeoutError) as error:
             if self.phase == "connecting" and self.attempts == attempt:
-                reason = f"no connection within {timeout_s:g} s" if isinstance(error, TimeoutError) else str(error)
+                late = isinstance(error, TimeoutError)
+                reason = f"no connection within {timeout_s:g} s" if late else why_unreachable(error)
                 self.failed(502, "unreachable", f"The engine {replica.name} cannot be reached: {reason}.")
             return
         if self.phase == "connecting" and self.attempts == attempt:

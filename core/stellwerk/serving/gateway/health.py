@@ -9,6 +9,7 @@ from time import monotonic
 
 from stellwerk.serving.gateway.fetch import fetch
 from stellwerk.serving.gateway.replica import Replica
+from stellwerk.serving.gateway.upstream import why_unreachable
 
 
 async def check(replica: Replica) -> str | None:
@@ -25,7 +26,7 @@ async def check(replica: Replica) -> str | None:
     except TimeoutError:
         return f"no answer within {health.timeout_s:g} s"
     except OSError as error:
-        return f"cannot be reached: {error}"
+        return f"cannot be reached: {why_unreachable(error)}"
     if not 200 <= status < 300:
         return f"its health check says {status}"
     return None

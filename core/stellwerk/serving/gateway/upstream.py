@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import re
 import socket
+import ssl
 import struct
 from typing import Protocol, cast
 
@@ -131,6 +134,22 @@ def close_idle(replica: Replica, before_s: float = float("inf")) -> None:
     replica.idle[:] = kept
     for connection in dropped:
         connection.transport.close()
+
+
+def why_unreachable(error: OSError) -> str:
+    """Why no connection came about, without the libraries' own abbreviations."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted ({error.verify_message}); SSL_CERT_FILE can name its issuer's"
+    if isinstance(error, ssl.SSLError):
+        if error.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"):
+            return "it speaks no TLS; write http:// in its URL"
+        return f"TLS fails ({error.reason or error})"
+    # For a name with several addresses the event loop puts several errors into one text.
+    found = re.search(r"\[Errno ([0-9]+)\]", str(error)) if error.errno is None else None
+    number = int(found[1]) if found is not None else error.errno
+    if number is not None and number > 0:
+        return os.strerror(number)
+    return error.strerror or str(error) or type(error).__name__
 
 
 async def connect(replica: Replica, timeout_s: float) -> UpstreamConnection:

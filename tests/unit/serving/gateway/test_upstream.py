@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import socket
+
+import pytest
+
 from stellwerk.serving.gateway.address import Address
 from stellwerk.serving.gateway.http.response import ResponseHead
 from stellwerk.serving.gateway.replica import Replica
-from stellwerk.serving.gateway.upstream import UpstreamConnection, close_idle, take_idle
+from stellwerk.serving.gateway.upstream import UpstreamConnection, close_idle, take_idle, why_unreachable
 from stellwerk.serving.policy.model import Health
 
 
@@ -113,3 +117,16 @@ def test_idle_connections_are_closed_by_age_and_a_draining_replica_keeps_none() 
     other.data_received(ANSWER)
     assert other_transport.closed
     assert draining.idle == []
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ConnectionRefusedError(111, "Connect call failed ('127.0.0.1', 1)"), "Connection refused"),
+        (OSError("Multiple exceptions: [Errno 111] Connect call failed, [Errno 113] x"), "Connection refused"),
+        (socket.gaierror(-2, "Name or service not known"), "Name or service not known"),
+        (ConnectionResetError(), "ConnectionResetError"),
+    ],
+)
+def test_why_there_is_no_connection_is_said_in_words(error: OSError, said: str) -> None:
+    assert why_unreachable(error) == said
