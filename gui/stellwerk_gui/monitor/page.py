@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QFileDialog, QGridLayout, QHBoxLayout, QMenu, QScrollArea, QWidget
+from PySide6.QtWidgets import QFileDialog, QGridLayout, QHBoxLayout, QMenu, QWidget
 
 from stellwerk.model.errors import StellwerkError
 from stellwerk.model.text import say
@@ -25,7 +25,7 @@ from stellwerk_gui.monitor.strip import LiveStrip, NodeChip
 from stellwerk_gui.monitor.tiles import TileRow
 from stellwerk_gui.palette import Command
 from stellwerk_gui.shell import Page
-from stellwerk_gui.widgets.controls import Button, Combo, Segments, clear_layout, hbox, vbox
+from stellwerk_gui.widgets.controls import Button, Combo, Segments, clear_layout, hbox, scroll_area, vbox
 from stellwerk_gui.widgets.graph import Graph, GraphGroup, Series
 from stellwerk_gui.widgets.hinted import HintedButton
 
@@ -77,13 +77,9 @@ class MonitorPage(Page):
 
     def _build(self) -> None:
         outer = vbox(self.body, spacing=0)
-        area = QScrollArea()  # a low window scrolls; graphs of a few pixels tell nothing
-        area.setWidgetResizable(True)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         inner = QWidget()
         column = vbox(inner, margins=(16, 0, 16, 12), spacing=12)
-        area.setWidget(inner)
-        outer.addWidget(area)
+        outer.addWidget(scroll_area(inner))  # a low window scrolls; graphs of a few pixels tell nothing
         self.tiles = TileRow()
         column.addWidget(self.tiles)
         self.strip = LiveStrip(self.controller)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QUrl
+from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from stellwerk_gui import theme
 from stellwerk_gui.settings import SettingsFile
 from stellwerk_gui.shell import Page
-from stellwerk_gui.widgets.controls import Button, Check, Combo, Segments, frame, hbox, label, vbox
+from stellwerk_gui.widgets.controls import Button, Check, Combo, Segments, frame, hbox, label, scroll_area, vbox
 
 SCALES = (1.0, 1.25, 1.5, 1.75, 2.0)
 RATES = (1.0, 2.0, 5.0, 10.0)
@@ -24,14 +24,10 @@ class SettingsPage(Page):
         super().__init__("")
         self.title.setText(self.tr("Settings"))
         self.settings = settings
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         inner = QWidget()
         inner.setMaximumWidth(theme.current().px(720))
         self._column = vbox(inner, margins=(16, 0, 16, 16), spacing=12)
-        area.setWidget(inner)
-        vbox(self.body, spacing=0).addWidget(area)
+        vbox(self.body, spacing=0).addWidget(scroll_area(inner))
         self._look()
         self._data(data)
         self._keys()

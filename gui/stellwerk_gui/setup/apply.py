@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFrame, QWidget
 
 from stellwerk_gui.language import local
 from stellwerk_gui.mesh import mesh_words
 from stellwerk_gui.setup.view import StepPage
-from stellwerk_gui.widgets.controls import Button, Icon, Note, Swatch, clear_layout, frame, hbox, label, vbox
+from stellwerk_gui.widgets.controls import (
+    Button,
+    Icon,
+    Note,
+    Swatch,
+    clear_layout,
+    frame,
+    hbox,
+    label,
+    scroll_area,
+    vbox,
+)
 
 if TYPE_CHECKING:
     from stellwerk.setup.outcome import ApplyEvent, ApplyOutcome
@@ -105,13 +116,9 @@ class ApplyStep(StepPage):
         self.result = Note("info")
         self.result.hide()
         self.column.addWidget(self.result)
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         inner = QWidget()
         self._list = vbox(inner, spacing=8)
-        area.setWidget(inner)
-        self.column.addWidget(area, 1)
+        self.column.addWidget(scroll_area(inner), 1)
         self.mesh_card = self._mesh_card()
         self.column.addWidget(self.mesh_card)
         self.stop = Button(

@@ -6,13 +6,23 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPlainTextEdit, QScrollArea, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from stellwerk_gui import theme
 from stellwerk_gui.language import local
 from stellwerk_gui.setup.view import StepPage
-from stellwerk_gui.widgets.controls import Button, Icon, Note, Swatch, clear_layout, frame, hbox, label, vbox
+from stellwerk_gui.widgets.controls import (
+    Button,
+    Icon,
+    Note,
+    Swatch,
+    clear_layout,
+    frame,
+    hbox,
+    label,
+    scroll_area,
+    vbox,
+)
 
 if TYPE_CHECKING:
     from stellwerk.remote.target import Target
@@ -35,13 +45,9 @@ class FindStep(StepPage):
         controller.nodes_changed.connect(self._refresh)
 
     def _build(self) -> None:
-        area = QScrollArea()  # all of it: in a low window everything keeps its height
-        area.setWidgetResizable(True)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         inner = QWidget()
         column = vbox(inner, spacing=8)
-        area.setWidget(inner)
-        self.column.addWidget(area, 1)
+        self.column.addWidget(scroll_area(inner), 1)  # all of it: in a low window everything keeps its height
         card = frame("card")
         box = vbox(card, margins=(16, 12, 16, 12), spacing=8)
         box.addWidget(label(self.tr("Add by address"), "heading"))

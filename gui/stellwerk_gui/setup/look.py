@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QListView,
     QProgressBar,
-    QScrollArea,
     QSizePolicy,
     QTableWidget,
     QTableWidgetItem,
@@ -42,6 +41,7 @@ from stellwerk_gui.widgets.controls import (
     hbox,
     label,
     plain_tip,
+    scroll_area,
     sentence,
     vbox,
 )
@@ -251,13 +251,9 @@ class CablePanel(QFrame):
         super().__init__()
         self.setProperty("kind", "panel")
         outer = vbox(self, spacing=0)
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         inner = QWidget()
         self._column = vbox(inner, margins=(16, 16, 16, 16), spacing=12)
-        area.setWidget(inner)
-        outer.addWidget(area, 1)
+        outer.addWidget(scroll_area(inner), 1)
         self._instead = QWidget()
         foot = hbox(self._instead, margins=(16, 8, 16, 16), spacing=10)
         foot.addWidget(Icon("info-circle", "muted", 16), 0, Qt.AlignmentFlag.AlignTop)

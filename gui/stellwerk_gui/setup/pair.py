@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QWidget
 
 from stellwerk_gui.cluster.views import state_word
 from stellwerk_gui.language import local
 from stellwerk_gui.prompts import ChangedKeyDialog
 from stellwerk_gui.setup.view import StepPage
-from stellwerk_gui.widgets.controls import Button, Icon, Swatch, clear_layout, hbox, label, restyle, vbox
+from stellwerk_gui.widgets.controls import Button, Icon, Swatch, clear_layout, hbox, label, restyle, scroll_area, vbox
 
 if TYPE_CHECKING:
     from stellwerk_gui.controller import Controller, NodeSnapshot
@@ -31,13 +30,9 @@ class PairStep(StepPage):
         self.retry.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.head_actions.addWidget(self.retry)
         self.head_actions.addStretch(0)
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         inner = QWidget()
         self._list = vbox(inner, spacing=8)
-        area.setWidget(inner)
-        self.column.addWidget(area, 1)
+        self.column.addWidget(scroll_area(inner), 1)
         self._pairing = False
         self._rows: dict[str, PairRow] = {}
         controller.nodes_changed.connect(self._refresh)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QScrollArea, QSizePolicy, QWidget
+from PySide6.QtWidgets import QBoxLayout, QSizePolicy, QWidget
 
 from stellwerk.model.finding import Verdict
 from stellwerk_gui import theme
@@ -17,7 +17,7 @@ from stellwerk_gui.setup.proof_detail import CellDetail
 from stellwerk_gui.setup.proof_matrix import HEAD_PX, ROW_PX, SIGN, ProofMatrix
 from stellwerk_gui.setup.view import StepPage
 from stellwerk_gui.start.recent import when
-from stellwerk_gui.widgets.controls import Button, Combo, Icon, hbox, label, vbox
+from stellwerk_gui.widgets.controls import Button, Combo, Icon, hbox, label, scroll_area, vbox
 
 if TYPE_CHECKING:
     from stellwerk_gui.controller import Controller
@@ -52,13 +52,10 @@ class ProveStep(StepPage):
         self.matrix = ProofMatrix()
         self.matrix.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.matrix.chosen = self._show_cell
-        area = QScrollArea()  # in a low or narrow window all three keep their size and lie below each other
-        area.setWidgetResizable(True)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         inner = QWidget()
         column = vbox(inner, spacing=8)
-        area.setWidget(inner)
-        self.column.addWidget(area, 1)
+        # In a low or narrow window all three keep their size and lie below each other.
+        self.column.addWidget(scroll_area(inner), 1)
         column.addWidget(self.matrix, 3)
         below = self._below = hbox(spacing=12)
         self.detail = CellDetail()

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QScrollArea, QSizePolicy, QWidget
+from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 
 from stellwerk_gui import theme
 from stellwerk_gui.icons import paint_icon
-from stellwerk_gui.widgets.controls import label, vbox
+from stellwerk_gui.widgets.controls import label, scroll_area, vbox
 from stellwerk_gui.widgets.ink import LEFT, RIGHT, write
 from stellwerk_gui.widgets.pressing import EnterPresses
 
@@ -30,11 +30,7 @@ class Fold(QWidget):
         for line in lines:
             rows.addWidget(label(line, "second-muted", wrap=True, selectable=True))
         rows.addStretch(1)
-        self.details = QScrollArea()
-        self.details.setWidgetResizable(True)
-        self.details.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.details.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.details.setWidget(inner)
+        self.details = scroll_area(inner, sideways=False)
         self.details.setFixedHeight(theme.current().px(min(MOST_PX, 8 + 19 * max(1, len(lines)))))
         self.details.hide()
         column.addWidget(self.details)
