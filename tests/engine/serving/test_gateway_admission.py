@@ -111,17 +111,20 @@ gateway: {{require_keys: true, override: [vip]}}
     ("host", "status"),
     [("localhost", 200), ("LOCALHOST:1234", 200), ("127.0.0.1:80", 200), ("[::1]:80", 200), ("evil.example", 421),
      ("localhost.evil.example", 421), ("127.0.0.1.evil.example", 421), ("", 421), ("a b", 421), ("10.0.0.1", 421),
-     ("gate.example:8080", 200)],
+     ("gate.example:8080", 200), ("xn--bcher-kva.example:8080", 200)],
 )  # fmt: skip
 async def test_only_known_hosts_are_answered(yard: Yard, host: str, status: int) -> None:
     _, port = await yard.engine()
-    await yard.gateway(policy(port, gateway="gateway: {allowed_hosts: [gate.example]}"))
+    await yard.gateway(policy(port, gateway="gateway: {allowed_hosts: [gate.example, Bücher.example]}"))
     assert (await yard.get("/v1/models", host=host)).status == status
 
 
 async def test_web_pages_are_refused_unless_allowed(yard: Yard) -> None:
     _, port = await yard.engine()
-    await yard.gateway(policy(port, gateway='gateway: {allowed_origins: ["https://app.example"]}'))
+    await yard.gateway(
+        policy(port, gateway='gateway: {allowed_origins: ["https://app.example", "https://Bücher.example/"]}')
+    )
+    assert (await yard.ask(origin="https://xn--bcher-kva.example")).status == 200
     refused = await yard.ask(origin="https://evil.example")
     assert refused.status == 403
     assert "access-control-allow-origin" not in refused.headers

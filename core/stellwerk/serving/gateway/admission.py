@@ -36,8 +36,8 @@ class Admission:
 
     def __init__(self, options: GatewayOptions, keys: KeyRing) -> None:
         self._keys = keys
-        self._hosts = _LOOPBACK | {host.lower() for host in options.allowed_hosts}
-        self._origins = frozenset(origin.lower().encode() for origin in options.allowed_origins)
+        self._hosts = _LOOPBACK | {_as_sent(host) for host in options.allowed_hosts}
+        self._origins = frozenset(_as_sent(origin).rstrip("/").encode() for origin in options.allowed_origins)
         self._required = options.require_keys
         self._epoch = object()  # what was remembered under another one is void
 
@@ -99,6 +99,18 @@ class Admission:
     @property
     def keys_required(self) -> bool:
         return self._required
+
+
+def _as_sent(text: str) -> str:
+    """A host or an origin as clients write it: in lower case, international names in ASCII (IDNA)."""
+
+    def ascii_name(found: re.Match[str]) -> str:
+        try:
+            return found[0].encode("idna").decode()
+        except UnicodeError:
+            return found[0]  # no name of a host: nobody will send it
+
+    return re.sub(r"[^\s/:@\[\]]*[^\x00-\x7f][^\s/:@\[\]]*", ascii_name, text.lower())
 
 
 def preflight_lines(head: Head) -> bytes:
