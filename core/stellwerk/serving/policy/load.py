@@ -288,6 +288,21 @@ def _classifier(reader: Reader, name: str, node: Node, pools: dict[str, Node]) -
     return LlmClassifier(name=name, **arguments)
 
 
+# What would match nothing is a mistake: the gateway compares whole names.
+_WHO_MAY_ASK = (
+    (
+        "allowed_hosts",
+        re.compile(r"[^\s/:@*\[\]]+(:\d{1,5})?|\[[0-9A-Fa-f:.]+\](:\d{1,5})?"),
+        "Write a name or an address as in `gate.example` or `[fd00::1]`, without `http://`; `*` means nothing here.",
+    ),
+    (
+        "allowed_origins",
+        re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#@*]+/?"),
+        "Write it like `https://app.example`, and every one of them: `*` would let any web page ask.",
+    ),
+)
+
+
 def _gateway(reader: Reader, node: Node | None, pools: dict[str, Node]) -> GatewayOptions:
     if node is None:
         return GatewayOptions()
@@ -298,6 +313,11 @@ def _gateway(reader: Reader, node: Node | None, pools: dict[str, Node]) -> Gatew
         is_flag = isinstance(override, ScalarNode) and tag_of(override) == "bool"
         found = reader.flag(override, "`override`") if is_flag else reader.texts(override, "`override`")
         arguments["override"] = found if found is not None else False
+    for key, form, hint in _WHO_MAY_ASK:
+        node = values.get(key)
+        for entry in (node.value if isinstance(node, SequenceNode) else [node]) if node is not None else ():
+            if isinstance(entry, ScalarNode) and entry.value and not form.fullmatch(entry.value):
+                reader.error(entry, f"`{key}` cannot hold `{entry.value[:100]}`.", hint)
     if "baseline" in arguments and arguments["baseline"] not in pools:
         hint = nearest(arguments["baseline"], pools)
         reader.error(values["baseline"], f"There is no pool `{arguments['baseline']}`.", hint)

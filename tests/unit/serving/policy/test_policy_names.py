@@ -125,3 +125,16 @@ def test_a_value_that_was_left_out_is_missed_at_its_key() -> None:
     first = caught.value.problems[0]
     assert (first.line, first.column, first.card) == (2, 1, None)
     assert "`models` must be a mapping" in first.what
+
+
+@pytest.mark.parametrize("wrong", ["*", "http://gate.example", "gate.example/v1", "*.example", "fd00::1"])
+def test_hosts_that_nobody_could_send_are_refused(wrong: str) -> None:
+    said = problem(POLICY.replace("override: true", f'allowed_hosts: [gate.example, "[fd00::1]:80", "{wrong}"]'))
+    assert said.startswith("line 8, column 57")
+    assert "Write a name or an address" in said
+
+
+@pytest.mark.parametrize("wrong", ["*", "app.example", "https://*.example", "https://app.example/page"])
+def test_origins_that_no_browser_sends_are_refused(wrong: str) -> None:
+    said = problem(POLICY.replace("override: true", f'allowed_origins: ["https://app.example:8443", "{wrong}"]'))
+    assert "Write it like `https://app.example`" in said
