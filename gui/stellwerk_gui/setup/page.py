@@ -25,7 +25,7 @@ from stellwerk_gui.setup.prove import ProveStep
 from stellwerk_gui.setup.steps import Steps, StepView
 from stellwerk_gui.setup.view import StepPage
 from stellwerk_gui.shell import Page
-from stellwerk_gui.widgets.controls import Button, frame, hbox, label, vbox
+from stellwerk_gui.widgets.controls import Button, Elided, frame, hbox, vbox
 
 AWAY = ("reconnecting", "needs attention", "closed")  # it was paired, or a person knows why not
 LEGEND_FROM_PX = 1150  # a narrower window has no room for a legend beside the buttons
@@ -98,7 +98,7 @@ class SetupPage(Page):
         self._footer = hbox(footer, margins=(16, 0, 16, 0), spacing=8)
         self.cancel = Button(self.tr("Cancel"), "ghost", on_click=self.cancelled.emit)
         self._footer.addWidget(self.cancel)
-        self.why = label("", "second-muted")
+        self.why = Elided("", "second-muted")
         for view in self.views.values():
             if view.footer_note is not None:
                 self._footer.addWidget(view.footer_note)

@@ -6299,7 +6299,7 @@
   </message>
   <message>
    <source>{missing} of {machines} machines are not ready: pair them or take them off the list</source>
-   <translation>{missing} von {machines} Rechnern sind nicht bereit: sie koppeln oder von der Liste nehmen</translation>
+   <translation>{missing} von {machines} Rechnern nicht bereit: koppeln oder von der Liste nehmen</translation>
   </message>
   <message>
    <source>{names} have the same {what}</source>
