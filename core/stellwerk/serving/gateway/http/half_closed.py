@@ -2,11 +2,11 @@
 
 TCP says the same in both cases: no more will come. nginx, Go's reverse proxy and uvicorn take it that the client has
 left; then `nc -N`, scripts that shut down their sending side, and old clients of HTTP/1.0 get nothing. Taking it that
-the client still listens would let an engine compute for nobody until the answer is ready. So the client is asked: it
-gets the first byte with which any answer begins. A kernel whose program has closed the connection answers that with a
-reset, within one round trip; one whose program listens keeps it, and the answer goes on after it. Who is still there
-is asked again with the second byte, and so on, at growing intervals. Once an answer has begun, each of its parts is a
-question.
+the client still listens would let an engine compute for nobody until the answer is ready. So the client is asked,
+unless the answer is there within a tenth of a second: it gets the first byte with which any answer begins. A kernel
+whose program has closed the connection answers that with a reset, within one round trip; one whose program listens
+keeps it, and the answer goes on after it. Who is still there is asked again with the second byte, and so on, at
+growing intervals. Once an answer has begun, each of its parts is a question.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 
 from stellwerk.serving.gateway.http.status import ANSWER_START
 
+_GRACE_S = 0.1  # an answer that is ready so soon needs no question, and comes in one piece
 _FIRST_PAUSE_S = 0.25  # between the first question and the second; then twice as long each time
 
 
@@ -30,8 +31,7 @@ class Begun(asyncio.Transport):
         self._real = real
         self._went_on = went_on
         self._sent = 0
-        self._next_s = 0.0
-        self.ask(monotonic())
+        self._next_s = monotonic() + _GRACE_S
 
     def ask(self, now_s: float) -> None:
         """Called now and then: send another byte if it is time."""
