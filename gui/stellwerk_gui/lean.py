@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from typing import Any
 
 _SOME = (10_000, 20, 20)  # objects until a collection of the youngest; ten times Python's, for fewer pauses
 
@@ -20,7 +21,7 @@ def no_feature_scan() -> None:
     """
     import PySide6.QtCore  # noqa: F401  (the hook comes with it)
 
-    feature = sys.modules.get("PySide6.support.feature")
+    feature: Any = sys.modules.get("PySide6.support.feature")
     if hasattr(feature, "_mod_uses_pyside"):
         feature._mod_uses_pyside = lambda module: True
 
