@@ -6,21 +6,20 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QWidget
 
 from stellwerk.model.errors import Busy, StellwerkError
 from stellwerk.model.finding import Check, Finding, Severity, Verdict, Verification
 from stellwerk.model.plan import Plan
 from stellwerk.model.redact import redact
-from stellwerk.setup.files import write_atomic
 from stellwerk.setup.store import ClusterStore
 from stellwerk.wire import to_wire
 from stellwerk_gui.bridge import Bridge, Task
 from stellwerk_gui.cluster_controller import ClusterController, data_folder
+from stellwerk_gui.exporting import export
 from stellwerk_gui.language import local
 from stellwerk_gui.node import NodeSnapshot
 from stellwerk_gui.setup.proof_cells import BOTH, short_words
@@ -106,7 +105,8 @@ class Controller(ClusterController):
     def save_plan(self, window: QWidget) -> None:
         """Write the plan to a file that a person chooses."""
         if self.plan is not None:
-            self._save(window, f"plan-{self.plan.plan_id}.json", json.dumps(redact(to_wire(self.plan)), indent=2))
+            text = json.dumps(redact(to_wire(self.plan)), indent=2)
+            export(self, window, f"plan-{self.plan.plan_id}.json", text.encode())
 
     # -- apply ---------------------------------------------------------------------------------------------------
 
@@ -306,18 +306,7 @@ class Controller(ClusterController):
         from stellwerk.report import render_html
 
         text = render_html(self.proof) if kind == "html" else json.dumps(to_wire(self.proof), indent=2)
-        self._save(window, f"report-{self.proof.run_id}.{kind}", text)
-
-    def _save(self, window: QWidget, name: str, text: str) -> None:
-        chosen, _ = QFileDialog.getSaveFileName(window, self.tr("Save"), name)
-        if not chosen:
-            return
-        try:
-            write_atomic(Path(chosen), text.encode("utf-8"), 0o644)
-        except StellwerkError as error:
-            self.problem.emit(error)
-        else:
-            self.happened.emit(self.tr("saved {name}").format(name=Path(chosen).name))
+        export(self, window, f"report-{self.proof.run_id}.{kind}", text.encode())
 
     # -- what is marked ------------------------------------------------------------------------------------------
 

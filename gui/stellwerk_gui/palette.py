@@ -77,6 +77,12 @@ class CommandPalette(QFrame):
                 item = QListWidgetItem(command.text)
                 item.setData(Qt.ItemDataRole.UserRole, command)
                 self.list.addItem(item)
+        if not self.list.count():
+            nothing = QListWidgetItem(self.tr("No command has that name"))
+            nothing.setFlags(Qt.ItemFlag.NoItemFlags)
+            self.list.addItem(nothing)
+            self.list.setCurrentRow(-1)
+            return
         self.list.setCurrentRow(0)
 
     def _run(self) -> None:

@@ -114,5 +114,6 @@ def test_closed_in_the_middle_of_apply_the_next_opening_settles_it(
                 box = window.shell.error_box
                 sees(box, "The window closed while plan", "every node is back as it was", seconds=100)
             assert unfinished_plans(folder.journal) == []
+            wait_until(lambda: window.setup_page.step == "look", 30, "as far as what was known before still holds")
             ours = [Path(n.root, "etc/netplan/60-stellwerk.yaml").exists() for n in cluster.nodes]
             assert ours == [False, False]

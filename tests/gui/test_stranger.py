@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QFileDialog
 
 from fixtures.person import answer, choose, click, dialog, press, reads, sees
 from fixtures.window import opened, wait_until
@@ -19,6 +19,7 @@ from gui.test_layout import open_eight
 from stellwerk.model.errors import StellwerkError
 from stellwerk.model.fabric import TopologyKind
 from stellwerk.model.finding import Check, Verdict, Verification
+from stellwerk.model.plan import Plan
 from stellwerk.model.sample import NetCounters, Sample
 from stellwerk.model.text import joined, say
 from stellwerk.remote.target import parse_targets
@@ -258,6 +259,40 @@ def test_an_error_that_explains_itself_is_no_crash(window: Application) -> None:
     window.crash._handle(type(error), error, None)
     sees(window.shell.error_box, "Disk is full")
     assert not window.crash.left_over()
+
+
+@pytest.mark.parametrize("what", ["report", "plan", "picture", "numbers"])
+def test_what_cannot_be_saved_where_a_person_wants_it_is_said(
+    window: Application, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    (tmp_path / "taken").mkdir()
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "taken"), ""))
+    c = window.controller
+    c.proof = proof_of(FINE)
+    c.plan = Plan("p", "2026-11-30T09:00:00", "c", "pair", ())
+    {
+        "report": lambda: c.save_report("html", window.shell),
+        "plan": lambda: c.save_plan(window.shell),
+        "picture": window.monitor_page.export_png,
+        "numbers": window.monitor_page.export_csv,
+    }[what]()
+    sees(window.shell.error_box, "could not be saved on this computer", "Is a directory", seconds=5)
+    assert [p.name for p in tmp_path.iterdir() if p.name != "data"] == ["taken"], "nothing half written stays"
+
+
+def test_the_window_follows_the_system_s_theme_while_it_runs(
+    window: Application, qapp: QApplication, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window.settings.change(theme="system")
+    for tokens in (theme.LIGHT, theme.DARK):
+        monkeypatch.setattr(theme, "_resolve", lambda choice, tokens=tokens: tokens)
+        qapp.styleHints().colorSchemeChanged.emit(Qt.ColorScheme.Light)
+        assert theme.current().tokens is tokens
+        assert window.shell.grab().toImage().pixelColor(200, 4).name() == tokens.canvas
+    window.settings.change(theme="dark")
+    monkeypatch.setattr(theme, "_resolve", lambda choice: theme.LIGHT)
+    qapp.styleHints().colorSchemeChanged.emit(Qt.ColorScheme.Light)
+    assert theme.current().tokens is theme.DARK, "who has chosen one keeps it"
 
 
 def test_on_a_full_disk_the_wizard_goes_on_and_says_so(window: Application, monkeypatch: pytest.MonkeyPatch) -> None:

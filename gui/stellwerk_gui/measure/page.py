@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QFileDialog, QFrame, QHBoxLayout, QMenu, QProgressBar, QScrollArea, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QProgressBar, QScrollArea, QWidget
 
 from stellwerk.measure import collectives_report as report
 from stellwerk.model.errors import StellwerkError
-from stellwerk.model.text import say
-from stellwerk.setup.files import write_atomic
 from stellwerk_gui import theme
 from stellwerk_gui.controller import Controller
+from stellwerk_gui.exporting import export, picture_of
 from stellwerk_gui.language import local
 from stellwerk_gui.measure.chip import LineChip
 from stellwerk_gui.measure.choices import Choices
@@ -295,22 +293,10 @@ class MeasurePage(Page):
         return report.to_csv(self.runner.shown.result) if self.runner.shown is not None else ""
 
     def export_png(self) -> None:
-        chosen, _ = QFileDialog.getSaveFileName(self.window(), self.tr("Save"), "collectives.png")
-        if chosen and not self.body.grab().save(chosen, "PNG"):
-            self.controller.problem.emit(
-                StellwerkError(say("{path} could not be saved", path=chosen), remedy="Choose another place")
-            )
+        export(self.controller, self.window(), "collectives.png", picture_of(self.body))
 
     def _save(self, name: str, text: str) -> None:
-        chosen, _ = QFileDialog.getSaveFileName(self.window(), self.tr("Save"), name)
-        if not chosen:
-            return
-        try:
-            write_atomic(Path(chosen), text.encode(), 0o644)
-        except StellwerkError as error:
-            self.controller.problem.emit(error)
-        else:
-            self.controller.happened.emit(self.tr("saved {name}").format(name=Path(chosen).name))
+        export(self.controller, self.window(), name, text.encode())
 
     def commands(self) -> list[Command]:
         if self.runner.running:

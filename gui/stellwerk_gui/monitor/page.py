@@ -5,21 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import time
-from pathlib import Path
 
 import numpy as np
 from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QFileDialog, QGridLayout, QHBoxLayout, QMenu, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QMenu, QWidget
 
-from stellwerk.model.errors import StellwerkError
-from stellwerk.model.text import say
-from stellwerk.setup.files import write_atomic
 from stellwerk.telemetry import Freshness, TelemetryStore
 from stellwerk_gui import theme
 from stellwerk_gui.cluster.tiles import tile_values
 from stellwerk_gui.cluster.views import whole_seconds
 from stellwerk_gui.controller import Controller
+from stellwerk_gui.exporting import export, picture_of
 from stellwerk_gui.monitor.metrics import QUANTITIES, line_of
 from stellwerk_gui.monitor.strip import LiveStrip, NodeChip
 from stellwerk_gui.monitor.tiles import TileRow
@@ -257,20 +254,10 @@ class MonitorPage(Page):
         menu.popup(self.export.mapToGlobal(QPoint(0, self.export.height())))
 
     def export_png(self) -> None:
-        chosen, _ = QFileDialog.getSaveFileName(self.window(), self.tr("Save"), "monitor.png")
-        if chosen and not self.body.grab().save(chosen, "PNG"):
-            self.controller.problem.emit(
-                StellwerkError(say("{path} could not be saved", path=chosen), remedy="Choose another place")
-            )
+        export(self.controller, self.window(), "monitor.png", picture_of(self.body))
 
     def export_csv(self) -> None:
-        chosen, _ = QFileDialog.getSaveFileName(self.window(), self.tr("Save"), "monitor.csv")
-        if not chosen:
-            return
-        try:
-            write_atomic(Path(chosen), self.csv_text().encode(), 0o644)
-        except StellwerkError as error:
-            self.controller.problem.emit(error)
+        export(self.controller, self.window(), "monitor.csv", self.csv_text().encode())
 
     def csv_text(self) -> str:
         """All shown quantities of the stretch as rows: seconds, node, quantity, value. A gap is an empty value."""

@@ -60,6 +60,7 @@ class SetupPage(Page):
             "prove": ProveStep(controller),
         }
         self._visible_now = False
+        self._resumed_from = ""
         self._build()
         for view in self.views.values():
             self.stack.addWidget(view)
@@ -70,6 +71,7 @@ class SetupPage(Page):
         prove = self.views["prove"]
         prove.repair_wanted.connect(partial(self.open_step, "plan"))  # type: ignore[attr-defined]
         controller.nodes_changed.connect(self.refresh)
+        controller.connected.connect(self._connected)
         controller.cluster_changed.connect(self._cluster_changed)
         controller.apply_done.connect(self._applied)
 
@@ -152,6 +154,13 @@ class SetupPage(Page):
         cluster = self.controller.cluster
         saved = cluster.page if cluster is not None else "find"
         self.open_step(wizard.resume_page(replace(self.wizard_state(), page=saved)))
+        self._resumed_from = saved if self.step != saved else ""
+
+    def _connected(self) -> None:
+        """When it was opened no node had answered yet: go on to where it stood, unless a person went on meanwhile."""
+        saved, self._resumed_from = self._resumed_from, ""
+        if saved and self.step == "pair":
+            self.open_step(wizard.resume_page(replace(self.wizard_state(), page=saved)))
 
     def go_next(self) -> None:
         if wizard.why_shut(self.wizard_state()) and self.step != "find":

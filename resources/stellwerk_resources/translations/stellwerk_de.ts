@@ -522,16 +522,16 @@
  <context>
   <name>CommandPalette</name>
   <message>
+   <source>No command has that name</source>
+   <translation>Kein Befehl heißt so</translation>
+  </message>
+  <message>
    <source>Type a command</source>
    <translation>Einen Befehl eingeben</translation>
   </message>
  </context>
  <context>
   <name>Controller</name>
-  <message>
-   <source>Save</source>
-   <translation>Speichern</translation>
-  </message>
   <message>
    <source>plan {id} confirmed</source>
    <translation>Plan {id} bestätigt</translation>
@@ -547,10 +547,6 @@
   <message>
    <source>proof stopped</source>
    <translation>Beweis abgebrochen</translation>
-  </message>
-  <message>
-   <source>saved {name}</source>
-   <translation>{name} gespeichert</translation>
   </message>
  </context>
  <context>
@@ -1090,10 +1086,6 @@
    <translation>Ränge</translation>
   </message>
   <message>
-   <source>Save</source>
-   <translation>Speichern</translation>
-  </message>
-  <message>
    <source>Simulated machines</source>
    <translation>Simulierte Rechner</translation>
   </message>
@@ -1124,10 +1116,6 @@
   <message>
    <source>median of the slowest rank, lower is better</source>
    <translation>Median des langsamsten Rangs, weniger ist besser</translation>
-  </message>
-  <message>
-   <source>saved {name}</source>
-   <translation>{name} gespeichert</translation>
   </message>
   <message>
    <source>starting</source>
@@ -1289,10 +1277,6 @@
   <message>
    <source>Quantity of graph {n}</source>
    <translation>Größe in Graph {n}</translation>
-  </message>
-  <message>
-   <source>Save</source>
-   <translation>Speichern</translation>
   </message>
   <message>
    <source>Space</source>
@@ -2632,10 +2616,6 @@
   <message>
    <source>Choose another name</source>
    <translation>Einen anderen Namen wählen</translation>
-  </message>
-  <message>
-   <source>Choose another place</source>
-   <translation>Einen anderen Ort wählen</translation>
   </message>
   <message>
    <source>Choose another range for the fabric's subnets</source>
@@ -6502,10 +6482,6 @@
    <translation>{path} war nicht lesbar ({said}); die Datei wurde als {name} beiseitegelegt</translation>
   </message>
   <message>
-   <source>{path} could not be saved</source>
-   <translation>{path} ließ sich nicht speichern</translation>
-  </message>
-  <message>
    <source>{path} could not be saved on this computer</source>
    <translation>{path} ließ sich auf diesem Computer nicht speichern</translation>
   </message>
@@ -6963,6 +6939,17 @@
   <message>
    <source>Stellwerk ended unexpectedly last time.</source>
    <translation>Stellwerk endete zuletzt unerwartet.</translation>
+  </message>
+ </context>
+ <context>
+  <name>exporting</name>
+  <message>
+   <source>Save</source>
+   <translation>Speichern</translation>
+  </message>
+  <message>
+   <source>saved {name}</source>
+   <translation>{name} gespeichert</translation>
   </message>
  </context>
  <context>
