@@ -77,7 +77,7 @@ class Asking(QObject):
             what = self.tr("{name} was un-paired, something stays on it").format(name=name)
             self.controller.problem.emit(StellwerkError(what, why=joined(left, "; ")))
 
-    def leave(self, left: Callable[[], object]) -> None:
+    def leave(self, left: Callable[[], None]) -> None:
         """Out of the wizard without going on. What was only entered is kept or forgotten, as the person says."""
         controller, cluster, folder = self.controller, self.controller.cluster, self.controller.folder
         if cluster is None or folder is None:

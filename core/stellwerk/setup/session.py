@@ -303,7 +303,7 @@ class ClusterSession:
         except StellwerkError as error:
             # sudo tells a user who is no administrator so only after the right password: no other one will do.
             now = (await self.ask_all("sudo.state", {}, Sudo, 20.0, [name])).good.get(name)
-            if now is not None and now.state == "none":
+            if isinstance(now, Sudo) and now.state == "none":
                 return now
             if not isinstance(error, SudoFailed | BadInput):
                 raise  # no other password would do any better

@@ -263,12 +263,13 @@ class SetupPage(Page):
     def focusNextPrevChild(self, forward: bool) -> bool:
         """What a step shows later than the page was built comes before the buttons below it, for Tab as for the eye."""
         view = self.views[self.step]
-        last, at = None, view.nextInFocusChain()
-        while at is not view:
+        last: QWidget = view
+        at = view.nextInFocusChain()
+        while at is not None and at is not view:
             if view.isAncestorOf(at) and at.focusPolicy() & Qt.FocusPolicy.TabFocus:
                 last = at
             at = at.nextInFocusChain()
-        for button in (self.cancel, *self._extra, self.back, self.next) if last is not None else ():
+        for button in (self.cancel, *self._extra, self.back, self.next):
             QWidget.setTabOrder(last, button)
             last = button
         return super().focusNextPrevChild(forward)
