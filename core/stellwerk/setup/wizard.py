@@ -79,7 +79,7 @@ def _plan_shut(state: WizardState) -> str:
 
 def _no_answer(state: WizardState) -> str:
     """A plan for some of the nodes would be another one than that for all."""
-    return say("No answer from {names}: wait for it, or take it off under Pair", names=", ".join(state.away))
+    return say("No answer from {names}", names=", ".join(state.away))
 
 
 def _apply_shut(state: WizardState) -> str:

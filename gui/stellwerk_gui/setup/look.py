@@ -291,7 +291,9 @@ class CablePanel(QFrame):
         self._column.addWidget(label(title, "heading"))
         if away:
             names = self.tr("No answer from {names}").format(names=", ".join(away))
-            text = self.tr("The picture is of the others. It is whole again as soon as all of them answer.")
+            text = self.tr(
+                "The picture is of the others. Wait until all answer, or take off under Pair what is not to come."
+            )
             self._column.addWidget(Note("bad", names, text))
         elif not bad:
             self._column.addWidget(Note("good", topology_words(look), sentence(look.recommendation.why)))

@@ -39,6 +39,8 @@ class TrialPanel(SidePanel):
         self.fault.currentIndexChanged.connect(lambda: self._explain())
         column.addWidget(self.fault)
         self.explanation = label("", "second-muted", wrap=True)
+        self.explanation.setMinimumHeight(2 * self.explanation.fontMetrics().lineSpacing())
+        self.explanation.setAlignment(Qt.AlignmentFlag.AlignTop)
         column.addWidget(self.explanation)
         self.set_button = Button(self.tr("Break it"), icon_name="bug", on_click=self._set)
         column.addWidget(self.set_button)

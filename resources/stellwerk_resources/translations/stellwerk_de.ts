@@ -303,8 +303,8 @@
    <translation>Das Bild folgt in wenigen Sekunden. An den Knoten wurde bisher nichts geändert.</translation>
   </message>
   <message>
-   <source>The picture is of the others. It is whole again as soon as all of them answer.</source>
-   <translation>Das Bild zeigt die anderen. Es ist wieder vollständig, sobald alle antworten.</translation>
+   <source>The picture is of the others. Wait until all answer, or take off under Pair what is not to come.</source>
+   <translation>Das Bild zeigt die anderen. Warten, bis alle antworten, oder unter Koppeln entfernen, was nicht mehr kommt.</translation>
   </message>
   <message>
    <source>Use them as a chain</source>
@@ -3062,8 +3062,8 @@
    <translation>„Weiter“ öffnet sich, sobald die Kabel stimmen ({shape})</translation>
   </message>
   <message>
-   <source>No answer from {names}: wait for it, or take it off under Pair</source>
-   <translation>Keine Antwort von {names}: warten oder unter Koppeln entfernen</translation>
+   <source>No answer from {names}</source>
+   <translation>Keine Antwort von {names}</translation>
   </message>
   <message>
    <source>No key and no password was accepted</source>
