@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import sys
 from dataclasses import replace
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog
 
@@ -29,6 +31,8 @@ from stellwerk.telemetry import TelemetryStore
 from stellwerk_gui import shell, theme
 from stellwerk_gui.app import Application
 from stellwerk_gui.crash import CrashHandler
+from stellwerk_gui.logs.page import SHOW_LINES
+from stellwerk_gui.logs.ring import MAX_LINES
 from stellwerk_gui.start.recent import RecentRow
 from stellwerk_gui.trial.mark import set_mark
 from stellwerk_gui.widgets.controls import sentence
@@ -293,6 +297,28 @@ def test_the_window_follows_the_system_s_theme_while_it_runs(
     monkeypatch.setattr(theme, "_resolve", lambda choice: theme.LIGHT)
     qapp.styleHints().colorSchemeChanged.emit(Qt.ColorScheme.Light)
     assert theme.current().tokens is theme.DARK, "who has chosen one keeps it"
+
+
+def test_a_flood_of_log_lines_is_bounded_and_leaves_what_is_selected_alone(window: Application) -> None:
+    page, log = window.logs_page, logging.getLogger("stellwerk.flood")
+    window.shell.open_page("logs")
+    for number in range(8000):
+        log.info("line %d", number)
+    wait_until(lambda: page.text.toPlainText().endswith("line 7999"), 5)
+    assert page.text.blockCount() == SHOW_LINES
+    assert len(page.ring.lines()) == MAX_LINES
+    page.follow.setChecked(False)
+    cursor = page.text.textCursor()
+    cursor.movePosition(QTextCursor.MoveOperation.End)
+    cursor.movePosition(QTextCursor.MoveOperation.PreviousBlock)
+    cursor.select(QTextCursor.SelectionType.LineUnderCursor)
+    page.text.setTextCursor(cursor)
+    log.info("one more")
+    wait_until(lambda: page.text.toPlainText().endswith("one more"), 5)
+    assert page.text.textCursor().selectedText().endswith("line 7998")
+    assert page.text.blockCount() == SHOW_LINES
+    page.filter.setText("one more")
+    assert page.count.text() == "1 line"
 
 
 def test_on_a_full_disk_the_wizard_goes_on_and_says_so(window: Application, monkeypatch: pytest.MonkeyPatch) -> None:

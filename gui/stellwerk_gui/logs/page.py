@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit
 
@@ -52,11 +54,12 @@ class LogsPage(Page):
         column.addLayout(row)
         self.text = QPlainTextEdit()
         self.text.setReadOnly(True)
+        self.text.setMaximumBlockCount(SHOW_LINES)
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.text.setFont(theme.mono(theme.SECOND_PT * theme.current().scale))
         self.text.setAccessibleName(self.tr("Log"))
         column.addWidget(self.text, 1)
-        self._seen = -1
+        self._seen, self._shown = -1, 0
         self._timer = QTimer(self)
         self._timer.setInterval(REFRESH_MS)
         self._timer.timeout.connect(self._tick)
@@ -74,22 +77,37 @@ class LogsPage(Page):
 
     def _tick(self) -> None:
         if self.ring.count != self._seen:
-            self.refresh()
+            self._add()
+
+    def _wanted(self, lines: Sequence[LogLine]) -> list[LogLine]:
+        wanted, level = self.filter.text().casefold(), self.level.currentData()
+        return [line for line in lines if line.level >= level and wanted in line.text.casefold()][-SHOW_LINES:]
 
     def shown_lines(self) -> list[LogLine]:
-        wanted = self.filter.text().casefold()
-        level = self.level.currentData()
-        found = [line for line in self.ring.lines() if line.level >= level and wanted in line.text.casefold()]
-        return found[-SHOW_LINES:]
+        return self._wanted(self.ring.lines())
+
+    def _add(self) -> None:
+        """New lines go to the end: what a person has selected above them stays selected, and in its place."""
+        lines, self._seen = self.ring.since(self._seen)
+        found = self._wanted(lines)
+        if found:
+            gone = max(0, self._shown + len(found) - SHOW_LINES)
+            at = self.text.verticalScrollBar().value() - gone
+            self.text.appendPlainText("\n".join(line.text for line in found))
+            self._say(self._shown + len(found) - gone, at)
 
     def refresh(self) -> None:
-        lines = self.shown_lines()
-        self._seen = self.ring.count
+        lines, self._seen = self.ring.since(0)
+        found = self._wanted(lines)
+        at = self.text.verticalScrollBar().value()
+        self.text.setPlainText("\n".join(line.text for line in found))
+        self._say(len(found), at)
+
+    def _say(self, shown: int, at: int) -> None:
+        self._shown = shown
         bar = self.text.verticalScrollBar()
-        at = bar.value()
-        self.text.setPlainText("\n".join(line.text for line in lines))
-        bar.setValue(bar.maximum() if self.follow.isChecked() else at)
-        self.count.setText(self.tr("1 line") if len(lines) == 1 else self.tr("{n} lines").format(n=len(lines)))
+        bar.setValue(bar.maximum() if self.follow.isChecked() else max(0, at))
+        self.count.setText(self.tr("1 line") if shown == 1 else self.tr("{n} lines").format(n=shown))
 
     def copy_shown(self) -> None:
         QApplication.clipboard().setText("\n".join(line.text for line in self.shown_lines()) + "\n")

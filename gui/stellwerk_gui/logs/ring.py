@@ -53,6 +53,12 @@ class LogRing(logging.Handler):
         with self._guard:
             return list(self._lines)
 
+    def since(self, count: int) -> tuple[list[LogLine], int]:
+        """The lines that came after the first `count`, as far as they are kept, and how many there were by now."""
+        with self._guard:
+            new = min(self.count - count, len(self._lines))
+            return [self._lines[i] for i in range(len(self._lines) - new, len(self._lines))], self.count
+
     def texts(self) -> list[str]:
         return [line.text for line in self.lines()]
 
