@@ -96,7 +96,8 @@ class CrashHandler(QObject):
             "error": traceback.format_exception(kind, error, trace)[-MAX_REPORT_LINES:],
             "log": self._recent_log()[-MAX_REPORT_LINES:],
         }
-        path = self._folder / f"crash-{datetime.now(UTC):%Y%m%d-%H%M%S}.json"
+        now = datetime.now(UTC)  # with its microseconds: the first of two in a second is the one that explains both
+        path = self._folder / f"crash-{now:%Y%m%d-%H%M%S-%f}.json"
         try:
             write_atomic(path, json.dumps(report, indent=2).encode())
         except Exception as problem:  # noqa: BLE001 the report must not become a second crash

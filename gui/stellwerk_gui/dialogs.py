@@ -60,7 +60,9 @@ def offer_old_reports(window: QWidget, reports: list[Path]) -> QMessageBox | Non
         return None
     box = QMessageBox(window)
     box.setTextFormat(Qt.TextFormat.PlainText)
-    box.setText(translate("Stellwerk ended unexpectedly last time."))
+    ended = any(report.name.startswith("crash-native-") for report in reports)
+    went_on = translate("Something went wrong inside Stellwerk last time.")
+    box.setText(translate("Stellwerk ended unexpectedly last time.") if ended else went_on)
     text = translate("A report lies in {path}. It holds no passwords or keys.")
     box.setInformativeText(text.format(path=reports[-1]))
     keep = box.addButton(translate("Keep it"), QMessageBox.ButtonRole.AcceptRole)

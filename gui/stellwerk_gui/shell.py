@@ -247,6 +247,7 @@ class Shell(QMainWindow):
 
     def _keys(self) -> None:
         QShortcut(QKeySequence("Ctrl+K"), self, self.open_palette)
+        QShortcut(QKeySequence("Ctrl+Q"), self, self.close)
         tops = [e for e in self._entries if not e.bottom]
         for number, entry in enumerate(tops, 1):
             QShortcut(QKeySequence(f"Ctrl+{number}"), self, partial(self.go, entry.key))

@@ -246,6 +246,10 @@ def test_cancel_leaves_the_wizard_and_asks_what_becomes_of_what_was_entered(wind
         QTest.keyClick(window.shell.windowHandle(), Qt.Key.Key_Tab)
         passed.append(QApplication.focusWidget().accessibleName())
     assert passed == ["Take 10.9.9.1 off", "Take 10.9.9.2 off", "Cancel", "Next"], "by Tab as by the eye"
+    click(window.shell.rail.items["cluster"])
+    sees(window.cluster_page, "Go on with the set-up")
+    assert not window.cluster_page.prove_button.isVisible(), "nothing was set up that could be proven again"
+    click(window.cluster_page.go_on_button)
     click(page.cancel)
     answer("Leave the set-up?", press_="Keep it")
     wait_until(lambda: window.shell.front == "start")

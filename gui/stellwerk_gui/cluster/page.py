@@ -61,6 +61,10 @@ class ClusterPage(Page):
         )
         self.add_action(self.add_button, short=True)
         self.add_action(self.prove_button)
+        self.go_on_button = Button(
+            self.tr("Go on with the set-up"), "primary", icon_name="plug-upright", on_click=self.set_up.emit
+        )
+        self.add_action(self.go_on_button)
         self._build()
         self._follower = Follower(controller, self)
         self._timer = QTimer(self)
@@ -159,6 +163,10 @@ class ClusterPage(Page):
         self.legend.setVisible(bool(nodes) and self.choice.value == "map")
         for control in (self.choice, self.prove_button):
             control.setEnabled(bool(nodes))
+        cluster = self.controller.cluster
+        draft = cluster is not None and cluster.topology is None and self.controller.proof is None
+        self.go_on_button.setVisible(draft)  # nothing was set up: there is nothing to prove again
+        self.prove_button.setVisible(not draft)
         if not nodes:
             self.stack.setCurrentWidget(self.empty)
             self.strip.show_tiles(())

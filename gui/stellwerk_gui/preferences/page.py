@@ -101,6 +101,7 @@ class SettingsPage(Page):
             (self.tr("Arrows, Enter, Esc"), self.tr("Walk over the map, open a node, close it")),
             (self.tr("Space"), self.tr("Pause or live (Monitor)")),
             ("1, 2, 3", self.tr("The three doors (Start)")),
+            ("Ctrl+Q", self.tr("Quit")),
         ):
             row = hbox(spacing=12)
             row.addWidget(label(text), 1)

@@ -479,6 +479,10 @@
    <translation>Cluster</translation>
   </message>
   <message>
+   <source>Go on with the set-up</source>
+   <translation>Einrichtung fortsetzen</translation>
+  </message>
+  <message>
    <source>Map</source>
    <translation>Karte</translation>
   </message>
@@ -1972,6 +1976,10 @@
   <message>
    <source>Pause or live (Monitor)</source>
    <translation>Pause oder live (Monitor)</translation>
+  </message>
+  <message>
+   <source>Quit</source>
+   <translation>Beenden</translation>
   </message>
   <message>
    <source>Reduce motion</source>
@@ -6935,6 +6943,10 @@
   <message>
    <source>Remove it</source>
    <translation>Entfernen</translation>
+  </message>
+  <message>
+   <source>Something went wrong inside Stellwerk last time.</source>
+   <translation>In Stellwerk ist zuletzt etwas schiefgegangen.</translation>
   </message>
   <message>
    <source>Stellwerk ended unexpectedly last time.</source>
