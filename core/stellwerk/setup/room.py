@@ -23,7 +23,7 @@ async def require_room(plan: Plan, channels: Mapping[str, Channel]) -> None:
     A disk that is full says so only to who writes: its figures may count blocks that are kept for root. What the
     change itself needs, the guard counts. A node that does not answer is left to the apply, which names it.
     """
-    names = sorted(name for name in nodes_changed_by(plan) if name in channels)
+    names = [name for name in nodes_changed_by(plan) if name in channels]
     found = await asyncio.gather(*(_try_to_write(channels[name]) for name in names))
     full = {name: error for name, error in zip(names, found, strict=True) if error is not None}
     if not full:

@@ -15,9 +15,9 @@ ASK_DEADLINE_S = 70.0
 _AT_HAND = ("root", "nopasswd")
 
 
-def nodes_changed_by(*plans: Plan) -> frozenset[str]:
-    """The nodes on which these plans need root; the others are not asked for a password."""
-    return frozenset(node.node for plan in plans for node in plan.nodes if node.changes)
+def nodes_changed_by(*plans: Plan) -> tuple[str, ...]:
+    """The nodes on which these plans need root, in their order; the others are not asked for a password."""
+    return tuple(dict.fromkeys(node.node for plan in plans for node in plan.nodes if node.changes))
 
 
 async def require_root(plan: Plan, channels: Mapping[str, Channel]) -> None:
