@@ -80,7 +80,7 @@ def test_a_machine_without_a_fabric_address_is_named() -> None:
     topology = find_topology(before, find_cabling(before, hear(3, wiring)))
     with pytest.raises(BadInput, match="spark-1, spark-2, spark-3 has no fabric address") as caught:
         find_places(before, topology, TopologyKind.SWITCH)
-    assert "stellwerk apply" in caught.value.remedy
+    assert "Set the fabric up" in caught.value.remedy
 
 
 def test_one_machine_alone_measures_nothing() -> None:
