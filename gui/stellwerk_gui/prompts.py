@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
 from stellwerk.remote.prompts import PasswordQuestion
 from stellwerk.remote.trust import HostKeyAlarm, HostKeyQuestion
 from stellwerk_gui import theme
-from stellwerk_gui.widgets.controls import Button, Icon, Note, hbox, label, vbox
+from stellwerk_gui.widgets.controls import Button, Icon, Note, hbox, label, sentence, vbox
 
 
 class GuiPrompts(QObject):
@@ -185,7 +185,7 @@ class PasswordDialog(_Dialog):
         )
         self.content.addWidget(label(text.format(who=who), "muted", wrap=True))
         if question.why:
-            self.content.addWidget(Note("bad", "", question.why))
+            self.content.addWidget(Note("bad", "", sentence(question.why)))
         if question.prompt:
             self.content.addWidget(label(question.prompt, "second"))
         self.field = QLineEdit()
