@@ -198,14 +198,14 @@ def test_at_the_cables(ring: Ring, kind: str) -> None:
     ring.look()
     panel = ring.setup.views["look"].panel  # type: ignore[attr-defined]
     ring.bench.break_(kind, "spark-2")
-    said = sees(panel, *LOOKING[kind], seconds=30)
+    said = sees(panel, *LOOKING[kind], seconds=60)
     bad = kind.startswith("cable")
     assert ring.setup.next.isEnabled() is not bad
     if bad:
         assert "What to do" in said
         assert "cables of the ring are right" in ring.setup.why.text()
     ring.bench.mend(kind, "spark-2")
-    no_longer_sees(panel, LOOKING[kind][-1], seconds=30)
+    no_longer_sees(panel, LOOKING[kind][-1], seconds=60)
     wait_until(ring.setup.next.isEnabled, 30)
 
 
@@ -213,9 +213,9 @@ def test_without_a_password_root_is_said_to_be_at_hand(ring: Ring) -> None:
     ring.look()
     ring.bench.break_("sudo-nopasswd", "spark-2")
     click(ring.part("Machines"))
-    sees(ring.setup, "yes", "with a password", seconds=30)
+    sees(ring.setup, "yes", "with a password", seconds=60)
     ring.bench.mend("sudo-nopasswd", "spark-2")
-    no_longer_sees(ring.setup.views["look"], "yes", seconds=30)
+    no_longer_sees(ring.setup.views["look"], "yes", seconds=60)
     click(ring.part("Cables"))
 
 
@@ -227,12 +227,12 @@ def test_in_the_plan(ring: Ring, kind: str) -> None:
     ring.fresh_look()
     ring.give_root()
     plan = ring.new_plan()
-    sees(plan, *PLANNING[kind], painted=True, seconds=10)
+    sees(plan, *PLANNING[kind], painted=True, seconds=60)
     ring.bench.mend(kind, "spark-2")
     ring.step("look")
     ring.fresh_look()
     ring.new_plan()
-    no_longer_sees(plan, PLANNING[kind][0], painted=True, seconds=10)
+    no_longer_sees(plan, PLANNING[kind][0], painted=True, seconds=60)
 
 
 def start_apply(ring: Ring) -> None:
@@ -313,7 +313,7 @@ def test_a_full_disk_is_named_and_trying_again_after_it_was_freed_ends_well(ring
     ring.bench.break_("disk-full", NODE)
     click(ring.setup.next)
     box = ring.window.shell.error_box
-    sees(box, f"Nothing can be written on {NODE}, so nothing was changed on any node", "Free some space", seconds=20)
+    sees(box, f"Nothing can be written on {NODE}, so nothing was changed on any node", "Free some space", seconds=60)
     assert reads(ring.setup.views["apply"]).count("Unchanged") == 3
     ring.bench.mend("disk-full", NODE)
     press(ring.window.shell, Qt.Key.Key_Escape)
@@ -390,10 +390,10 @@ def test_a_switch_that_does_not_name_itself(qapp: QApplication, tmp_path: Path) 
         wait_until(lambda: len(window.controller.nodes) == 2)
         two = Ring(window)
         two.look()
-        no_longer_sees(two.setup, "cannot be told apart", seconds=30)
+        no_longer_sees(two.setup, "cannot be told apart", seconds=60)
         two.bench.break_("switch-silent", "spark-1")
         two.bench.break_("switch-silent", "spark-2")
-        sees(two.setup, "cannot be told apart", seconds=30)
+        sees(two.setup, "cannot be told apart", seconds=60)
         two.bench.mend("switch-silent", "spark-1")
         two.bench.mend("switch-silent", "spark-2")
-        no_longer_sees(two.setup, "cannot be told apart", seconds=30)
+        no_longer_sees(two.setup, "cannot be told apart", seconds=60)
