@@ -137,7 +137,7 @@ def serve(
         tls_key=tls_key,
         tls_password=_password(tls_key or tls_cert),
         log_path=None if log_path == "none" else log_path,
-        keys_path=str(wanted_keys) if wanted_keys is not None else None,
+        keys_path=str(keys_path),  # where there is none yet, `key create` may make one while this runs
         watch_policy=watch,
         admin=admin,
         drain_s=drain,
@@ -207,7 +207,11 @@ async def _serve(policy_path: Path, settings: GatewaySettings, nodes: dict[str, 
                 "`gateway: {allowed_hosts: […]}` in the policy.",
                 err=True,
             )
-        if settings.keys_path and not gateway.deployment.policy.policy.gateway.require_keys:
+        if (
+            settings.keys_path
+            and Path(settings.keys_path).exists()
+            and not gateway.deployment.policy.policy.gateway.require_keys
+        ):
             click.echo(
                 f"Nobody needs a key: the policy does not say `gateway: {{require_keys: true}}`. Those in "
                 f"{settings.keys_path} only name who asks.",

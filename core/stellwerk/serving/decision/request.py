@@ -27,7 +27,7 @@ SESSION_HEADERS = (
     "x-session-affinity",
 )
 # The estimate errs towards more tokens: a request that is turned away by an engine costs more than a larger pool.
-_BYTES_PER_TOKEN = 3.6
+BYTES_PER_TOKEN = 3.6
 _TOKENS_PER_TURN = 4
 _TOKENS_PER_IMAGE = 800
 
@@ -67,7 +67,7 @@ class Turn:
 def estimate_tokens(text: str) -> int:
     """Tokens of a text, from its UTF-8 length. Within some 25 % for prose and code in English and German."""
     length = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-    return int(length / _BYTES_PER_TOKEN) + (length > 0)
+    return int(length / BYTES_PER_TOKEN) + (length > 0)
 
 
 class RequestView:

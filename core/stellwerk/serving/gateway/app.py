@@ -20,7 +20,7 @@ from stellwerk.serving.gateway.dialect import DIALECTS, OPENAI, error_body
 from stellwerk.serving.gateway.exchange import Exchange
 from stellwerk.serving.gateway.health import HealthMonitor
 from stellwerk.serving.gateway.http.connection import ServerConnection
-from stellwerk.serving.gateway.http.message import HttpError, HttpLimits, Request
+from stellwerk.serving.gateway.http.message import HttpError, Request
 from stellwerk.serving.gateway.http.parse import best_parser, parse_pure
 from stellwerk.serving.gateway.http.server import HttpServer
 from stellwerk.serving.gateway.judge import ask_judge
@@ -38,7 +38,6 @@ from stellwerk.serving.policy.load import load_policy
 
 _KEPT_VERSIONS = 10
 _WATCH_EVERY_S = 0.5
-_OWN_DESCRIPTORS = 64  # listening, logs, health checks, the event loop
 
 
 class Gateway:
@@ -67,6 +66,7 @@ class Gateway:
         self._routes: dict[tuple[str, ...], Route] = {}
         self._history: list[CompiledPolicy] = []
         self._file = PolicyFile(policy_path)
+        self._reloading = asyncio.Lock()  # one after the other: an older policy must not come in later
         self._next_watch_s = 0.0
         self._health = HealthMonitor(self._replica_changed)
         self._keys = KeyRing(Path(self.settings.keys_path) if self.settings.keys_path else None)
@@ -77,30 +77,17 @@ class Gateway:
         self._pages = Pages(self)
         self.server = HttpServer(
             self,
-            self._limits(policy),
+            deploying.limits(policy, self.settings.descriptors),
             parser=parse_pure if self.settings.pure_python else best_parser(),
             tick_s=self.settings.tick_s,
             on_tick=self._tick,
         )
 
-    def _limits(self, policy: CompiledPolicy) -> HttpLimits:
-        """What the policy allows, as far as the process has descriptors for it.
-
-        Without room for connections to engines a crowd of clients would make healthy replicas look dead.
-        """
-        options = policy.policy.gateway
-        connections = options.max_connections
-        if self.settings.descriptors is not None:
-            towards_engines = sum(pool.max_running * len(pool.replicas) for pool in policy.pools.values())
-            spare = self.settings.descriptors - _OWN_DESCRIPTORS
-            connections = min(connections, max(spare - towards_engines, spare // 2, 1))
-        return HttpLimits(body_bytes=options.max_body_bytes, connections=connections)
-
     def _admit(self, policy: CompiledPolicy) -> Admission:
         if policy.policy.gateway.require_keys and self._keys.empty:
+            where = "" if self.settings.keys_path else ", and name its file with --keys"
             raise DeployError(
-                "The policy requires API keys, but there are none. Make one with `stellwerk key create NAME`, and "
-                "name its file with --keys."
+                f"The policy requires API keys, but there are none. Make one with `stellwerk key create NAME`{where}."
             )
         return Admission(policy.policy.gateway, self._keys)
 
@@ -322,7 +309,7 @@ class Gateway:
         )
         self.deployment.shares.restore(previous.shares.recent())
         self._admission = admission
-        self.server.limits = self._limits(plan.policy)
+        self.server.limits = deploying.limits(plan.policy, self.settings.descriptors)
         for replica in dropped:
             replica.drain()
             close_idle(replica)
@@ -349,6 +336,10 @@ class Gateway:
 
     async def reload_text(self, text: str) -> int:
         """Check and deploy a policy text. Raises PolicyErrors or DeployError, and then nothing has changed."""
+        async with self._reloading:
+            return await self._load(text)
+
+    async def _load(self, text: str) -> int:
         try:
             policy = await asyncio.to_thread(load_policy, text)
             return self.deploy(policy)
@@ -358,12 +349,13 @@ class Gateway:
 
     async def reload_file(self) -> int:
         """Read the policy file again. Raises what reload_text raises, and OSError."""
-        try:
-            text = await asyncio.to_thread(self._file.read)
-        except OSError as error:
-            self._reload_failed(str(error))
-            raise
-        return await self.reload_text(text)
+        async with self._reloading:
+            try:
+                text = await asyncio.to_thread(self._file.read)
+            except OSError as error:
+                self._reload_failed(str(error))
+                raise
+            return await self._load(text)
 
     def _reload_failed(self, why: str) -> None:
         self.counters.reloads["refused"] += 1
@@ -401,6 +393,8 @@ class Gateway:
         try:
             if self._keys.reload_if_changed():
                 self._admission.keys_changed()
+                if self.settings.watch_policy and self.last_reload_error is not None:  # for want of them, perhaps
+                    self.spawn(self.reload_quietly())
         except KeysError as error:
             self.log.event("keys_refused", why=str(error))
         try:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 _BOM = b"\xef\xbb\xbf"
 _LONGEST_MODEL = 512  # bytes as written: the name goes into answers and into the log
 _MOST_STEPS = 200_000  # brackets walked one by one; more than any real request has
+_MOST_KEYS = 10_000  # at the top level, for the same reason
 
 _SPACE = rb"[ \t\r\n]*+"
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
@@ -74,7 +75,7 @@ def scan_body(body: bytes) -> BodyScan:
     spans: list[tuple[int, int]] = []
     if body[position : position + 1] == b"}":
         raise BodyError("The body has no 'model'.")
-    while True:
+    for _ in range(_MOST_KEYS):
         member = _MEMBER.match(body, position)
         if member is not None:
             key, _, after = member.groups()
@@ -85,6 +86,8 @@ def scan_body(body: bytes) -> BodyScan:
             position, after = _deep_member(body, position)
         if after == b"}":
             break
+    else:
+        raise BodyError("The body has too many keys.")
     if not _END.match(body, position):
         raise BodyError("The body has something after its JSON object.")
     if not spans:

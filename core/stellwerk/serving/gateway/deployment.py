@@ -17,12 +17,14 @@ from stellwerk.serving.decision.switchyard import SwitchyardSteps
 from stellwerk.serving.decision.types import Decision, Scored
 from stellwerk.serving.gateway.address import AddressError, Resolver, address_of
 from stellwerk.serving.gateway.counters import Counters, PoolCounters
-from stellwerk.serving.gateway.http.message import Head
+from stellwerk.serving.gateway.http.message import Head, HttpLimits
 from stellwerk.serving.gateway.pool import Pool
 from stellwerk.serving.gateway.replica import Replica
 from stellwerk.serving.policy.compiled import CompiledPolicy
 from stellwerk.serving.policy.model import Pool as PoolSpec
 from stellwerk.serving.policy.model import SwitchyardStep
+
+_OWN_DESCRIPTORS = 64  # listening, logs, health checks, the event loop
 
 
 class DeployError(ValueError):
@@ -236,6 +238,20 @@ def apply(
     deployment = Deployment(version, plan.policy, kept, routes, counters)
     deployment.switchyard = plan.switchyard
     return deployment, dropped
+
+
+def limits(policy: CompiledPolicy, descriptors: int | None) -> HttpLimits:
+    """What the policy allows, as far as the process has descriptors for it.
+
+    Without room for connections to engines a crowd of clients would make healthy replicas look dead.
+    """
+    options = policy.policy.gateway
+    connections = options.max_connections
+    if descriptors is not None:
+        towards_engines = sum(pool.max_running * len(pool.replicas) for pool in policy.pools.values())
+        spare = descriptors - _OWN_DESCRIPTORS
+        connections = min(connections, max(spare - towards_engines, spare // 2, 1))
+    return HttpLimits(body_bytes=options.max_body_bytes, connections=connections)
 
 
 def _model_json(spec: PoolSpec) -> bytes:

@@ -41,7 +41,8 @@ async def _identify(replica: Replica) -> str | None:
     models = model_list(body) if status == 200 else None
     if models is None:
         return "something answers, but it is no engine: it lists no models"
-    windows = [window for model in models if isinstance(window := model.get("max_model_len"), int)]
+    stated = [model.get("max_model_len") for model in models]
+    windows = [window for window in stated if isinstance(window, int) and window > 1]  # True is an int, too
     if windows:
         replica.context_window = min(windows)
     return None

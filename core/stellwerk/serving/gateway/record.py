@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Literal
 
+from stellwerk.serving.decision.request import BYTES_PER_TOKEN
 from stellwerk.serving.gateway import judge_answer
 from stellwerk.serving.gateway.dialect import Dialect
 
@@ -75,7 +76,13 @@ class Record:
     @property
     def demand(self) -> int:
         """Tokens of prompt and answer, as estimated."""
-        return self._view.prompt_tokens + (self._view.max_tokens or 0)
+        return self._view.prompt_tokens + max(0, self._view.max_tokens or 0)
+
+    @property
+    def demand_is_known(self) -> bool:
+        """Can the estimate be far too low? Token numbers, documents and images say more than is counted."""
+        uncounted = len(self.request.body) - BYTES_PER_TOKEN * self._view.prompt_tokens
+        return uncounted <= max(len(self.request.body) / 2, self._view.max_tokens or 0)
 
 
 def learn_window(record: Record, stated: int | None) -> bool:
@@ -88,8 +95,9 @@ def learn_window(record: Record, stated: int | None) -> bool:
     assert replica is not None
     if judge_answer.speaks_of_overflow(json.dumps(record._view.data, ensure_ascii=False, default=str)):
         return False
-    demand = record.demand
-    learned = stated if stated is not None and stated < demand else max(1, demand - 1)
+    if stated is None and not record.demand_is_known:
+        return False
+    learned = stated if stated is not None else max(1, record.demand - 1)
     if replica.context_window is not None and learned >= replica.context_window:
         return False
     replica.context_window = learned

@@ -155,12 +155,15 @@ def why_unreachable(error: OSError) -> str:
 async def connect(replica: Replica, timeout_s: float) -> UpstreamConnection:
     """A new connection. Raises OSError (also for TLS) or TimeoutError."""
     address = replica.address
-    async with asyncio.timeout(timeout_s):
-        _, connection = await asyncio.get_running_loop().create_connection(
-            lambda: UpstreamConnection(replica),
-            address.host,
-            address.port,
-            ssl=address.tls,
-            server_hostname=address.server_name,
-        )
+    try:
+        async with asyncio.timeout(timeout_s):
+            _, connection = await asyncio.get_running_loop().create_connection(
+                lambda: UpstreamConnection(replica),
+                address.host,
+                address.port,
+                ssl=address.tls,
+                server_hostname=address.server_name,
+            )
+    except UnicodeError as error:  # out of the IDNA codec, through which names go
+        raise OSError("no host can have this name") from error
     return connection

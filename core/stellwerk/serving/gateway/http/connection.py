@@ -130,11 +130,11 @@ class ServerConnection(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         """The client has closed its sending side. True: the connection stays, for the answers that it waits for."""
-        if self.request is None:
+        if self.request is None and not self._ahead:
             self._end_of_input()
             return False
         self._ended = True
-        if not self._ahead:
+        if self.request is not None and not self._ahead:
             self.request.keep_alive = False
         self._ask_whether_there()
         return True
@@ -167,9 +167,11 @@ class ServerConnection(asyncio.Protocol):
         self.paused = False
         if self.exchange is not None:
             self.exchange.client_resumed()
+        elif self._ahead and self.request is None and not self._closing:
+            self._read_ahead()
 
     def data_received(self, data: bytes) -> None:
-        if self.request is not None:
+        if self.request is not None or (self.paused and self._received is None and not self._discarding):
             self._keep_ahead(data)
         elif self._discarding or self._closing:
             return
@@ -185,23 +187,34 @@ class ServerConnection(asyncio.Protocol):
     # --- reading --------------------------------------------------------------------------------------------------
 
     def _read(self, data: bytes) -> None:
-        """Cut `data` into requests until one is being answered. Answers given at once do not nest."""
+        """Cut `data` into requests until one is being answered. Answers given at once do not nest.
+
+        Who does not take the answers gets no more: they would gather here.
+        """
         self._inside = True
         try:
             while data:
                 data = self._read_one(data)
-                if self.request is not None:
+                if self.request is not None or (self.paused and self._received is None):
                     if data:
                         self._keep_ahead(data)
                     break
-                if self._closing or self._discarding:
+                if self._closing or self._discarding or self.transport.is_closing():
                     break
         except HttpError as error:
             self.refuse(error)
         finally:
             self._inside = False
-        if self._ended and self.request is None and not self._closing:
+        if self._ended and self.request is None and not self._closing and not self._ahead:
             self._end_of_input()
+
+    def _read_ahead(self) -> None:
+        data = bytes(self._ahead)
+        self._ahead.clear()
+        if self._held_back:
+            self._held_back = False
+            self.transport.resume_reading()
+        self._read(data)
 
     def _read_one(self, data: bytes) -> bytes:
         """Use up the start of `data`; what is left belongs to the next request."""
@@ -262,9 +275,7 @@ class ServerConnection(asyncio.Protocol):
             if end <= len(data):
                 if length:
                     request.body = data[start:end]
-                self.request = request
-                self.deadline_s = 0.0
-                self._server.handler.answer(self, request)
+                self._answer(request)
                 return data[end:]
         self._received = request
         self.deadline_s = request.received_s + self._server.limits.body_timeout_s
@@ -391,15 +402,10 @@ class ServerConnection(asyncio.Protocol):
             self.close()
             return
         self.deadline_s = monotonic() + self._server.limits.idle_timeout_s
-        if self._inside:
+        if self._inside or (self.paused and self._ahead):
             return
         if self._ahead:
-            data = bytes(self._ahead)
-            self._ahead.clear()
-            if self._held_back:
-                self._held_back = False
-                self.transport.resume_reading()
-            self._read(data)
+            self._read_ahead()
         elif self._ended:
             self.close()
 
