@@ -149,16 +149,24 @@ class Pool:
             self.pump()
 
     def pump(self) -> None:
-        """Hand free slots to those who wait, in their order."""
+        """Hand free slots to those who wait, in their order; who cannot take what is free holds nobody up."""
+        passed_over: list[Waiter] = []
+        served: list[tuple[Waiter, Replica]] = []
         while self._queue:
             waiter = self._queue[0]
             replica = None if waiter.gone else self.take(waiter.session, waiter.avoid)
             if replica is None and not waiter.gone:
-                return
+                if not waiter.avoid:
+                    break  # it would take any: nothing is free
+                passed_over.append(self._queue.popleft())
+                continue
             self._queue.popleft()
             self.waiting -= 1
             if replica is not None:
-                waiter.slot_free(replica)
+                served.append((waiter, replica))
+        self._queue.extendleft(reversed(passed_over))
+        for waiter, replica in served:
+            waiter.slot_free(replica)
 
     def retry_after_s(self) -> int:
         """When a place in the queue is likely to be free: whole seconds, 1 to 60."""

@@ -176,6 +176,22 @@ def test_the_queue_is_bounded_and_served_in_order() -> None:
     assert 1 <= chosen.retry_after_s() <= 60
 
 
+def test_who_waits_for_a_certain_replica_does_not_hold_up_who_can_take_any() -> None:
+    one, other = replica("one", 1), replica("other", 1)
+    chosen = pool(one, other, waiting=4)
+    assert {chosen.take(), chosen.take()} == {one, other}
+    picky, easy, last = Waits(), Waits(), Waits()
+    picky.avoid = (one,)  # it has failed there
+    for waiter in (picky, easy, last):
+        assert chosen.enqueue(waiter)
+    chosen.release(one)
+    assert (picky.got, easy.got, last.got) == (None, one, None)
+    assert (chosen.running, chosen.waiting) == (2, 2)
+    chosen.release(one)
+    chosen.release(other)
+    assert (picky.got, last.got, chosen.waiting) == (other, one, 0)
+
+
 def test_addresses_of_nodes_and_urls(monkeypatch: pytest.MonkeyPatch) -> None:
     node = address_of(ReplicaSpec(node="spark-1", port=8000), direct)
     assert (node.host, node.port, node.base, node.lines) == ("spark-1", 8000, b"/v1", b"host: spark-1:8000\r\n")
