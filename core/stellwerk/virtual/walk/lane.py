@@ -164,11 +164,27 @@ class Lane:
             await self.cluster.set_fault(fault.kind, node=victim, on_step=moment.step, **fault.parameters)
         channels = {name: Tapped(link, tap.before) for name, link in self.session.links.items()}
         outcome = await self._apply(plan, channels, tap)
-        waiting = [f for f in await self.cluster.faults() if f["state"] == "waiting" and f["node"] == victim]
-        for entry in waiting:
-            await self.cluster.clear_fault(entry["kind"], node=victim)
-        missed = "no such step in its journal" if waiting else "" if moment.step or tap.struck else "not reached"
+        if moment.step:
+            missed = "" if await self._met(fault, plan, moment, victim) else "no such step in its journal"
+        else:
+            missed = "" if tap.struck else "not reached"
         return _first_word(outcome), outcome, missed
+
+    async def _met(self, fault: WalkFault, plan: Plan, moment: Moment, victim: str) -> bool:
+        """Whether the fault that waited for a step has struck; if not, it waits no longer.
+
+        The journal is read now and then: a step that was written last may not have been seen when the apply ends.
+        """
+        async with asyncio.timeout(BACK_S):
+            while any(f["state"] == "waiting" and f["node"] == victim for f in await self.cluster.faults()):
+                if moment.key not in seen.steps(self.cluster.node(victim), plan.plan_id):
+                    try:
+                        await self.cluster.clear_fault(fault.kind, node=victim)
+                    except BadInput:
+                        return True  # it has struck just now, and is over
+                    return False
+                await asyncio.sleep(POLL_S)
+        return True
 
     async def _strike(self, fault: WalkFault, victim: str) -> None:
         await self.cluster.set_fault(fault.kind, node=victim, **fault.parameters)

@@ -65,7 +65,8 @@ def is_guard(argv: list[str]) -> bool:
 def steps(node: VirtualNode, plan_id: str) -> list[str]:
     """Names of the steps and states in the node's journal of a plan, each once, in their order."""
     names: dict[str, None] = {}
-    for line in (_text(node, f"{GUARD}/{plan_id}/journal.jsonl") or "").splitlines():
+    text = _text(node, f"{GUARD}/{plan_id}/journal.jsonl") or ""
+    for line in text[: text.rfind("\n") + 1].splitlines():  # a line that is being written says nothing yet
         entry = json.loads(line)
         if entry["event"] == "step":
             names[entry["name"]] = None
