@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import as_file, files
@@ -143,6 +146,22 @@ LIGHT = Tokens(
 )
 
 
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Hold the garbage collector back while Qt walks over all widgets to tell them of a new style.
+
+    Qt keeps bare pointers to them for that walk, and some of them answer in Python: a collection then (set off by
+    any thread) that takes a forgotten widget away leaves Qt with a pointer to nothing, and the program ends.
+    """
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
+
+
 class Theme(QObject):
     """The theme in use. Widgets that paint themselves read `tokens` and repaint on `changed`."""
 
@@ -164,16 +183,18 @@ class Theme(QObject):
         """Switch to `dark`, `light` or `system`, at 1.0 to 2.0 times the size."""
         self.choice, self.scale, self.reduce_motion = choice, scale, reduce_motion
         self.tokens = _resolve(choice)
-        self._app.setFont(font(TEXT_PT * scale))
-        self._app.setPalette(_palette(self.tokens))
-        self._app.setStyleSheet(style_sheet(self.tokens, scale, rings=self.keys_used))
+        with _nothing_collected():
+            self._app.setFont(font(TEXT_PT * scale))
+            self._app.setPalette(_palette(self.tokens))
+            self._app.setStyleSheet(style_sheet(self.tokens, scale, rings=self.keys_used))
         self.changed.emit()
 
     def show_focus(self) -> None:
         """Somebody moves with the keyboard: from now on the focus is ringed. Before that it would only distract."""
         if not self.keys_used:
             self.keys_used = True
-            self._app.setStyleSheet(style_sheet(self.tokens, self.scale, rings=True))
+            with _nothing_collected():
+                self._app.setStyleSheet(style_sheet(self.tokens, self.scale, rings=True))
 
     def ringed(self, widget: QWidget) -> bool:
         """Whether a widget that paints itself draws its focus ring."""
