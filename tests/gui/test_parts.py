@@ -175,6 +175,16 @@ class TestAxes:
         assert group.hidden == frozenset()
 
 
+def test_a_double_click_presses_once(themed: theme.Theme) -> None:
+    """What *Next* leads to may be *Apply* at the same place, and its plan was not read then."""
+    pressed: list[int] = []
+    made = Button("Next", on_click=lambda: pressed.append(1))
+    QTest.mouseDClick(made, Qt.MouseButton.LeftButton)
+    assert pressed == [1]
+    QTest.mouseClick(made, Qt.MouseButton.LeftButton)
+    assert pressed == [1, 1]
+
+
 def test_every_button_of_the_window_has_a_name_for_screen_readers(window: Application) -> None:
     assert [
         b for b in window.shell.findChildren(Button) if not b.accessibleName() and b is not window.shell.status.tag

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QFont, QKeySequence, QPainter, QPaintEvent
+from PySide6.QtGui import QAction, QFont, QKeySequence, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QButtonGroup,
@@ -159,6 +159,13 @@ class Button(EnterPresses, QPushButton):
             self.clicked.connect(lambda: on_click())
         theme.current().changed.connect(self._retint)
         self._retint()
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """A double click is one click: the same place may mean something else by then (*Next*, then *Apply*)."""
+        if self.isCheckable():
+            super().mouseDoubleClickEvent(event)
+        else:
+            event.accept()
 
     def set_short(self, short: bool, text: str) -> None:
         """Show the icon alone; the text is then its tool tip."""
