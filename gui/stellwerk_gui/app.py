@@ -21,7 +21,7 @@ from stellwerk_gui.crash import CrashHandler
 from stellwerk_gui.dialogs import offer_old_reports
 from stellwerk_gui.health import Health
 from stellwerk_gui.language import install_language
-from stellwerk_gui.lean import settle_collector
+from stellwerk_gui.lean import Collector, settle
 from stellwerk_gui.logs import ring as log_ring
 from stellwerk_gui.palette import Command
 from stellwerk_gui.rail import PageEntry
@@ -47,6 +47,7 @@ class Application(QObject):
         theme.install(app, value.theme, value.scale, value.reduce_motion)
         self.ring = log_ring.install(store.base / "logs")
         self.crash = CrashHandler(store.base / "crashes", self.ring.texts, self)
+        self.collector = Collector(self)
         self.bridge = Bridge(self)
         self.controller = Controller(self.bridge, store, self)
         self.controller.rate_hz = value.sample_rate_hz
@@ -322,6 +323,7 @@ class Application(QObject):
     def show(self, after: Callable[[], None] | None = None) -> None:
         """Show the start page; everything heavy is loaded after the first picture."""
         self.crash.install()
+        self.collector.start()
         self.shell.closing.connect(self.close)
         self._cluster_changed()
         self.shell.open_page("start")
@@ -347,6 +349,7 @@ class Application(QObject):
         if self._pages_built:
             self.bridge.run(self.trial.wait_stopped(), 20.0)
         self.bridge.stop()
+        self.collector.stop()
         self.crash.uninstall()
         log_ring.uninstall(self.ring)
 
@@ -371,7 +374,7 @@ def run(virtual: int = 0, topology: str = "switch", base: Path | None = None, ar
     window = Application(app, ClusterStore(base), started)
 
     def built() -> None:
-        settle_collector()
+        settle()
         if virtual:
             window.try_virtual(virtual, topology)
 

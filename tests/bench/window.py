@@ -27,7 +27,7 @@ from PySide6.QtWidgets import QApplication  # noqa: E402
 
 from stellwerk.setup.store import ClusterStore  # noqa: E402
 from stellwerk_gui.app import Application  # noqa: E402
-from stellwerk_gui.lean import settle_collector  # noqa: E402
+from stellwerk_gui.lean import settle  # noqa: E402
 from stellwerk_gui.settings import SettingsFile  # noqa: E402
 
 TURN_MS = 5
@@ -95,7 +95,7 @@ def measure(nodes: int, rate_hz: float, seconds: float, base: Path) -> dict[str,
     process = psutil.Process()
     found: dict[str, float] = {}
     try:
-        window.show(after=settle_collector)  # as `stellwerk_gui.app.run` does
+        window.show(after=settle)  # as `stellwerk_gui.app.run` does
         until(lambda: window.first_paint_s is not None and window._pages_built, 30, "the window")
         assert window.first_paint_s is not None
         found["first_paint_s"] = window.first_paint_s

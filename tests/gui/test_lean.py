@@ -11,8 +11,10 @@ from contextlib import contextmanager
 import pytest
 from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
 
 from stellwerk_gui import theme
+from stellwerk_gui.lean import Collector
 
 KEPT = "import stellwerk_gui.app, pyqtgraph, linecache; print(sum(size for size, *_ in linecache.cache.values()))"
 
@@ -85,3 +87,18 @@ def test_no_widget_is_collected_while_qt_walks_over_all_of_them(
     wasteful.close()
     gc.collect()
     assert Forgotten.living == 0
+
+
+def test_garbage_goes_between_two_turns_of_the_event_loop_and_at_no_other_time(qtbot: QtBot) -> None:
+    collector = Collector()
+    collector.start()
+    try:
+        before = Forgotten.living
+        Forgotten()
+        kept: list[list[int]] = []
+        kept.extend([] for _ in range(2 * collector.MADE[0]))
+        assert Forgotten.living == before + 1  # Python's own collector would have run long ago
+        qtbot.waitUntil(lambda: Forgotten.living == before)
+    finally:
+        collector.stop()
+    assert gc.isenabled()
