@@ -20,12 +20,11 @@ from stellwerk.serving.policy.model import (
     Operator,
 )
 from stellwerk.serving.policy.reader import Reader, depth_guard, nearest
+from stellwerk.serving.policy.runaway import runs_away
 from stellwerk.serving.policy.source import MappingNode, Node, ScalarNode, tag_of
 
 _COMPARISON = re.compile(r"(<=|>=|==|!=|<|>|=)?\s*(\d[\d_]*(?:\.\d+)?)\s*([kKM]?)\s*(%?)")
 _SCALES = {"": 1.0, "k": 1000.0, "K": 1000.0, "M": 1_000_000.0}
-# A repeated group that itself repeats: the shape behind nearly all regular expressions that never end.
-_RUNAWAY = re.compile(r"\((?:[^()\\]|\\.)*[+*](?:[^()\\]|\\.)*\)[+*{]")
 
 
 def read_condition(reader: Reader, node: Node, pools: dict[str, Node], depth: int = 0) -> Condition | None:
@@ -105,11 +104,12 @@ def _regex(reader: Reader, node: Node) -> list[Condition]:
     except (re.error, OverflowError, RecursionError) as error:
         reader.error(node, f"This is no regular expression: {error}.", "Single quotes keep backslashes as they are.")
         return []
-    if _RUNAWAY.search(pattern):
+    if runs_away(pattern):
         reader.error(
             node,
-            "This regular expression repeats a group that repeats in itself; some prompts would take it for ever.",
-            "Take one of the two repetitions out.",
+            "This regular expression repeats a part that can match the same text in several ways; some prompts would "
+            "take it for ever.",
+            "Take one of two nested repetitions out, or let the alternatives begin with different letters.",
         )
         return []
     return [Matches(pattern)]

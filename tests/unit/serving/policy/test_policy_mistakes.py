@@ -118,7 +118,7 @@ MISTAKES = {
     ),
     "a regular expression that never ends": (
         SAMPLE.replace("{tools: true}", "{matches: '(a+)+$'}"),
-        (25, 24, "step triage", "repeats a group that repeats in itself", "Take one"),
+        (25, 24, "step triage", "can match the same text in several ways", "Take one"),
     ),
     "a port that is none": (
         SAMPLE.replace("{node: spark-1, port: 8000}", "{node: spark-1, port: 80000}"),
