@@ -15,7 +15,8 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from fixtures.eyes import faults
 from fixtures.machines import netdev_of
-from fixtures.window import opened
+from fixtures.person import reads
+from fixtures.window import opened, wait_until
 from fixtures.wires import hear, sparks, switch
 from stellwerk.model.errors import ConnectionFailed
 from stellwerk.model.finding import Check, Verdict, Verification
@@ -169,6 +170,36 @@ def test_no_text_is_cut_off_or_lies_on_another(spoken: Application, size: tuple[
     look("a machine's panel")
     assert (shell.width(), shell.height()) == size
     assert found == []
+
+
+def test_machines_of_the_same_names_are_shown_with_their_own_addresses(window: Application) -> None:
+    open_eight(window)
+    window.shell.open_page("setup")
+    window.setup_page.open_step("pair")
+    seen = window.setup_page.views["pair"]
+    wait_until(lambda: "192.168.50.12" in reads(seen))
+    controller = window.controller
+    controller.nodes = tuple(dataclasses.replace(n, address=f"nvidia@10.0.0.{n.number}") for n in controller.nodes)
+    controller.nodes_changed.emit()
+    wait_until(lambda: "10.0.0.2" in reads(seen))
+    assert "192.168.50" not in reads(seen)
+
+
+def test_what_stands_above_the_plan_is_whole_at_every_width(spoken: Application, qapp: QApplication) -> None:
+    """The diff beside it, or the virtual cluster's panel, takes its room long before the page is a narrow one."""
+    shell, setup = spoken.shell, spoken.setup_page
+    open_eight(spoken)
+    shell.open_page("setup")
+    setup.open_step("plan")
+    found: dict[int, list[str]] = {}
+    for width in range(SIZES[1][0], SIZES[0][0], 80):
+        shell.resize(width, 900)
+        for _ in range(3):
+            qapp.sendPostedEvents()
+            qapp.processEvents()
+        if cut := faults(setup.views["plan"]):
+            found[width] = cut
+    assert found == {}
 
 
 def test_the_words_of_the_rail_are_whole(spoken: Application) -> None:

@@ -35,6 +35,7 @@ class PairStep(StepPage):
         self.column.addWidget(scroll_area(inner), 1)
         self._pairing = False
         self._rows: dict[str, PairRow] = {}
+        self._shown: list[tuple[str, str, int]] = []
         controller.nodes_changed.connect(self._refresh)
 
     def entered(self) -> None:
@@ -60,8 +61,9 @@ class PairStep(StepPage):
         if not self.isVisible():
             self.changed.emit()
             return
-        names = [n.name for n in self.controller.nodes]
-        if names != list(self._rows):
+        shown = [(n.name, n.address, n.number) for n in self.controller.nodes]
+        if shown != self._shown:  # another cluster's machines may have the same names
+            self._shown = shown
             clear_layout(self._list)
             self._rows = {node.name: PairRow(node, self) for node in self.controller.nodes}
             for row in self._rows.values():

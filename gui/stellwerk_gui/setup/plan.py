@@ -32,7 +32,7 @@ class PlanStep(StepPage):
         super().__init__(controller)
         self.say(self.tr("Plan"), self.tr("Nothing has been changed so far."))
         self._choices = hbox(spacing=8)
-        row = hbox(spacing=8)
+        self._choice_row = row = hbox(spacing=8)
         self._choices.addLayout(row, 1)
         row.addWidget(label(self.tr("Subnets from"), "second-muted"))
         self.pool = Combo(self.tr("Subnets from"))
@@ -79,7 +79,11 @@ class PlanStep(StepPage):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        narrow = self.width() < theme.current().px(NARROW_PX)
+        px = theme.current().px
+        # The diff keeps its width longer than the table: what stands above the table has less room than the page tells.
+        room = self.width() - self.pane.width() - 2 * px(theme.MARGIN_PX)
+        wanted = self._choice_row.sizeHint().width() + self._choices.spacing() + self.choice.sizeHint().width()
+        narrow = self.width() < px(NARROW_PX) or room < wanted
         ways = QBoxLayout.Direction
         self._choices.setDirection(ways.TopToBottom if narrow else ways.LeftToRight)
 

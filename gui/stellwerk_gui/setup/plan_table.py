@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QPainter, QPen
+from PySide6.QtGui import QColor, QFont, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QHeaderView,
     QStyle,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ROW_PX, HEAD_PX = 28, 31
 NODE_ROLE = int(Qt.ItemDataRole.UserRole)
 SUMMARY_ROLE, NUMBER_ROLE, ADOPTED_ROLE, CHANGED_ROLE, OLD_ROLE = (NODE_ROLE + i for i in range(1, 6))
-WIDTHS = (24, 46, 56, 118, 88, 126, 122, 92)
+WIDTHS = (24, 46, 56, 118, 88, 126, 122, 104)
 PORT, HALF, INTERFACE, TO, NOW, THEN, MTU = range(1, 8)
 AnyIndex = QModelIndex | QPersistentModelIndex
 
@@ -52,7 +52,6 @@ class PlanTable(QTreeWidget):
         self.setHorizontalScrollMode(self.ScrollMode.ScrollPerPixel)
         self.setItemDelegate(PlanPainter(self))
         header = self.header()
-        header.setStretchLastSection(True)
         header.setSectionsMovable(False)
         header.setMinimumSectionSize(theme.current().px(28))
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
@@ -93,10 +92,20 @@ class PlanTable(QTreeWidget):
                 item.setToolTip(TO, plain_tip(row.peer or ""))
                 top.addChild(item)
             top.setExpanded(True)
-        for column, width in enumerate(WIDTHS):
-            self.setColumnWidth(column, theme.current().px(width))
+        self._fit()
         self.blockSignals(False)
         self._choose(chosen)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """The last column takes what is left; a stretched one would shrink, too, and cut its numbers off."""
+        widths = [theme.current().px(width) for width in WIDTHS]
+        widths[MTU] = max(widths[MTU], self.viewport().width() - sum(widths[:MTU]))
+        for column, width in enumerate(widths):
+            self.setColumnWidth(column, width)
 
     def _choose(self, name: str | None) -> None:
         for i in range(self.topLevelItemCount()):
