@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from engine.serving.kit import Wire, Yard, chat, policy, request, until
+from stellwerk.serving.engines.simulated.settings import Fault
 from stellwerk.serving.gateway import app
 from stellwerk.serving.gateway.keys import create_key
 from stellwerk.serving.policy.compiled import CompiledPolicy
@@ -159,3 +160,30 @@ async def test_half_a_character_is_no_fault_of_an_engine(yard: Yard) -> None:
     answer = await yard.ask(body=b'{"model":"auto","messages":[{"role":"user","content":"\\ud800 why"}]}')
     assert answer.status == 200
     assert engine.served == 1
+
+
+async def test_who_waits_for_a_pool_that_dies_goes_to_the_next_of_try(yard: Yard) -> None:
+    large, large_port = await yard.engine()
+    _, port = await yard.engine()
+    text = f"""version: 1
+models: {{auto: safe}}
+pools:
+  large:
+    model: tiny
+    max_running: 1
+    max_wait: 60s
+    health: {{every: 50ms, timeout: 500ms, eject: 60s}}
+    replicas: [{{url: "http://127.0.0.1:{large_port}/v1"}}]
+  small: {{model: tiny, max_running: 16, replicas: [{{url: "http://127.0.0.1:{port}/v1"}}]}}
+steps:
+  safe: {{try: [large, small]}}
+"""
+    gateway = await yard.gateway(text)
+    large.faults += [Fault("stall")]
+    asked = [asyncio.create_task(yard.ask()) for _ in range(9)]
+    await until(lambda: gateway.deployment.pools["large"].waiting == 8)
+    await large.stop()
+    async with asyncio.timeout(10):
+        answers = await asyncio.gather(*asked)
+    assert {(answer.status, answer.headers["x-stellwerk-pool"]) for answer in answers} == {(200, "small")}
+    assert gateway.deployment.pools["large"].waiting == 0

@@ -224,6 +224,8 @@ class Gateway:
         self.log.event("replica", replica=replica.name, state=replica.state, reason=replica.reason)
         self.changed()
         self._pump()
+        for exchange in list(self.active):
+            exchange.pool_changed()
 
     def _pump(self) -> None:
         for pool in self.deployment.pools.values():

@@ -155,6 +155,16 @@ class Exchange(Record):
         else:
             self._next_pool(self._overloaded("its queue is full"))
 
+    def pool_changed(self) -> None:
+        """A replica came or went: who waits for a pool that can no longer serve him goes where the policy says."""
+        pool = self.pool
+        if self.phase != "queued" or pool is None or pool.can_serve(self.avoid):
+            return
+        if self.avoid or self._next_pools:  # with nowhere else to go: the pool may come back in time
+            self.queued_s += monotonic() - self._slot_since_s
+            self._leave_queue()
+            self._next_pool(failing.unhealthy(pool.spec.name, pool.retry_after_s()))
+
     def _overloaded(self, why: str) -> Failure:
         assert self.pool is not None
         return failing.overloaded(self.pool.spec.name, why, self.pool.retry_after_s())
