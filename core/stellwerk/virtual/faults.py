@@ -231,6 +231,10 @@ class Faults:
                 )
         for machine in self._machines(node):
             fault = Fault(kind, machine.name, own, trigger)
+            if not trigger and (same := self._active(fault)) is not None:
+                if found.set is not found.clear:  # swapped plugs that are swapped again would be right
+                    await self._fire(same)
+                continue
             if not trigger:
                 await self._fire(fault)
             self.known.append(fault)
@@ -297,6 +301,11 @@ class Faults:
             self._forget(fault.node, "twins-one-subnet", "link-local-off", "foreign-netplan", "python-missing")
         if fault.kind in ("power-on", "reboot", "reinstall"):
             self._forget(fault.node, "power-off")
+
+    def _active(self, fault: Fault) -> Fault | None:
+        """The same fault, set already: it is broken once, and mended once."""
+        same = (f for f in self.known if (f.kind, f.node, f.parameters) == (fault.kind, fault.node, fault.parameters))
+        return next((f for f in same if f.state == "active"), None)
 
     def _forget(self, node: str, *kinds: str) -> None:
         """What has happened since took these faults along."""

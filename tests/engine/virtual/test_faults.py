@@ -27,7 +27,9 @@ async def test_a_pulled_cable_takes_the_link_at_both_ends_and_comes_back() -> No
         await sh.cluster.clear_fault("cable-unplugged", node="spark-1")
         await sh.ok("spark-1", ping)
         # In the wrong port: the other end sees light, and the addresses are where no cable is.
-        await sh.cluster.set_fault("cable-wrong-port", node="spark-1")
+        for _ in range(2):  # what is in the wrong port is not put right by being broken once more
+            listed = await sh.cluster.set_fault("cable-wrong-port", node="spark-1")
+        assert [fault["kind"] for fault in listed].count("cable-wrong-port") == 1
         assert [c["ends"] for c in await sh.cluster.cables()] == [["spark-1:0", "spark-2:1"]]
         assert sh.root("spark-1", "/sys/class/net/enp1s0f0np0/carrier").read_text() == "1\n"
         assert (await sh.on("spark-1", ping)).exit_status == 1
