@@ -173,7 +173,7 @@ def _fits(request: RequestView, window: int) -> bool:
 
 
 def _demand(request: RequestView) -> int:
-    return request.prompt_tokens + (request.max_tokens or 0)
+    return request.prompt_tokens + max(0, request.max_tokens or 0)
 
 
 def _no_pool(
