@@ -9,6 +9,7 @@ import pytest
 
 from stellwerk.model.errors import BadInput
 from stellwerk.virtual import places
+from stellwerk.virtual.onnode.init import remove_node
 
 
 def test_two_clusters_never_share_a_block_of_addresses() -> None:
@@ -50,3 +51,8 @@ def test_the_only_cluster_is_chosen_and_two_have_to_be_told_apart(
     with pytest.raises(BadInput, match="more than one virtual cluster runs"):
         places.choose(None)
     assert places.choose(base / "v-2") == base / "v-2"
+
+
+def test_of_nodes_that_end_at_once_the_last_one_may_find_nothing_left(tmp_path: Path) -> None:
+    remove_node(str(tmp_path / "cluster" / "spark-1"))
+    assert list(tmp_path.iterdir()) == []

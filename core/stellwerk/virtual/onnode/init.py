@@ -197,7 +197,10 @@ def remove_node(node_dir: str) -> None:
 
     shutil.rmtree(node_dir, ignore_errors=True)
     cluster = os.path.dirname(node_dir)
-    left = [entry for entry in os.scandir(cluster) if entry.is_dir(follow_symlinks=False)]
+    try:
+        left = [entry for entry in os.scandir(cluster) if entry.is_dir(follow_symlinks=False)]
+    except FileNotFoundError:
+        return  # all nodes go at once, and another one was the last
     if not any(os.path.exists(os.path.join(entry.path, "node.json")) for entry in left):
         shutil.rmtree(cluster, ignore_errors=True)
         try:
