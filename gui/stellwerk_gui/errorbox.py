@@ -28,9 +28,16 @@ class ErrorBox(QFrame):
         assert inner is not None
         inner.addWidget(self._close)
         self.hide()
+        self._error: StellwerkError | None = None
         window.installEventFilter(self)
 
+    def withdraw(self, error: StellwerkError | None) -> None:
+        """What `error` told is over; another one that came after it stays."""
+        if error is not None and error is self._error:
+            self.hide()
+
     def show_error(self, error: StellwerkError) -> None:
+        self._error = error
         head = f"{local(error.node)}: {local(error.what)}" if error.node else sentence(error.what).removesuffix(".")
         self._note.show_text("bad", head, " ".join(sentence(p) for p in (error.why, error.remedy) if p))
         self.show()

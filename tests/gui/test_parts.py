@@ -77,6 +77,22 @@ def test_an_error_that_begins_with_a_file_writes_its_name_as_it_is(window: Appli
     window.shell.error_box.hide()
 
 
+def test_a_new_virtual_cluster_takes_back_that_the_last_one_ended_and_nothing_else(
+    window: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[tuple[int, str]] = []
+    monkeypatch.setattr(window.trial, "start", lambda *shape: started.append(shape))
+    window.trial.problem.emit(StellwerkError(say("the virtual cluster has ended")))
+    assert not window.shell.error_box.isHidden()
+    window.life.begin(2, "pair")
+    assert window.shell.error_box.isHidden()
+    window.trial.problem.emit(StellwerkError(say("the virtual cluster has ended")))
+    window.shell.show_error(StellwerkError(say("the report cannot be written")))
+    window.life.begin(2, "pair")
+    assert not window.shell.error_box.isHidden()
+    assert started == [(2, "pair")] * 2
+
+
 class TestProofCells:
     def test_what_concerns_the_machine_counts_in_its_first_row(self) -> None:
         whole = Check("connection", "spark-1", "SSH", Verdict.FAIL, text="no answer")

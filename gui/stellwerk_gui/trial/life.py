@@ -38,7 +38,8 @@ class TrialLife(QObject):
         self.open: Callable[[ClusterFolder], object] = lambda folder: None
         self._home: Path | None = None
         self._next: tuple[int, str] | None = None
-        trial.problem.connect(shell.show_error)
+        self._told: StellwerkError | None = None
+        trial.problem.connect(self._problem)
         trial.started.connect(self._started)
         trial.ended.connect(self._ended)
         panel.closed.connect(panel.hide)
@@ -49,8 +50,13 @@ class TrialLife(QObject):
         if self.trial.cluster is not None:
             self._open_running(self.trial.cluster)
             return
+        self.shell.error_box.withdraw(self._told)  # the new ones are the remedy
         self.shell.status.set_work(self.tr("Starting {n} simulated Sparks").format(n=nodes), None)
         self.trial.start(nodes, topology)
+
+    def _problem(self, error: StellwerkError) -> None:
+        self._told = error
+        self.shell.show_error(error)
 
     def instead(self, nodes: int, topology: str) -> None:
         """End the simulated Sparks that run and start others."""
