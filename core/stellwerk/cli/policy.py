@@ -24,6 +24,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 FILE = click.Path(dir_okay=False, path_type=Path)
+_MOST_BYTES = 64 << 20  # of a policy, or of a request that is to be explained
 json_flag = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 
 
@@ -63,9 +64,13 @@ def read_policy(path: Path) -> CompiledPolicy:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file as it is, line ends included. BadInput when it is no UTF-8."""
+    """The text of a file as it is, line ends included. BadInput when it is no UTF-8, or without end."""
+    with path.open("rb") as file:
+        data = file.read(_MOST_BYTES + 1)
+    if len(data) > _MOST_BYTES:
+        raise ValueError(f"{path} is larger than {_MOST_BYTES >> 20} MB. Name another file.")
     try:
-        return path.read_bytes().decode("utf-8")
+        return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not UTF-8: byte {error.start} cannot be read. Save it as UTF-8.") from error
 

@@ -43,6 +43,7 @@ def _fail(message: str) -> NoReturn:
 
 
 _PLACE = re.compile(r"[A-Za-z0-9._-]+(:[0-9]{1,5})?|[0-9A-Fa-f:.%]+|\[[0-9A-Fa-f:.%]+\](:[0-9]{1,5})?")
+_MOST_BYTES = 4 << 20  # of a policy
 _pem = click.Path(exists=True, dir_okay=False, readable=True)
 
 
@@ -171,7 +172,11 @@ def _make_gateway(policy_path: Path, settings: GatewaySettings, nodes: dict[str,
     from stellwerk.serving.policy.load import load_policy
 
     try:
-        text = policy_path.read_text(encoding="utf-8")
+        with policy_path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            _fail(f"{policy_path} is larger than {_MOST_BYTES >> 20} MB. Name another file.")
+        text = data.decode("utf-8")
     except UnicodeDecodeError:
         _fail(f"{policy_path} is not UTF-8 text.")
     except OSError as error:

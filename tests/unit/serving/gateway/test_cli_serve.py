@@ -91,6 +91,8 @@ def test_a_wrong_policy_stops_the_start_with_places(tmp_path: Path) -> None:
     missing = CliRunner().invoke(serve, ["--policy", str(tmp_path / "none.yaml"), "--port", "0"])
     assert missing.exit_code == 2
     assert "none.yaml" in missing.output
+    endless = CliRunner().invoke(serve, ["--policy", "/dev/zero", "--port", "0"])
+    assert (endless.exit_code, endless.output) == (2, "/dev/zero is larger than 4 MB. Name another file.\n")
 
 
 @pytest.mark.parametrize(

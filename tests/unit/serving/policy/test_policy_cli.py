@@ -83,6 +83,7 @@ def test_a_file_that_is_missing_or_no_text_is_one_message(tmp_path: Path) -> Non
     assert "No such file" in run("check", tmp_path / "no.yaml", expect=2).stderr
     (tmp_path / "x.yaml").write_bytes(b"a: \xff")
     assert "UTF-8" in run("check", tmp_path / "x.yaml", expect=2).stderr
+    assert "larger than" in run("check", "/dev/zero", expect=2).stderr
 
 
 def test_explain_names_the_way_the_reasons_and_the_features(sample: Path) -> None:
