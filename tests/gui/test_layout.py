@@ -185,6 +185,29 @@ def test_machines_of_the_same_names_are_shown_with_their_own_addresses(window: A
     assert "192.168.50" not in reads(seen)
 
 
+def test_a_proof_that_passes_shows_whose_rows_they_are_in_a_narrow_window(
+    window: Application, qapp: QApplication
+) -> None:
+    """The first measured cell comes to hand; that it lies far to the right does not scroll the names away."""
+    window.shell.resize(*SIZES[1])
+    open_eight(window)
+    proven = eight_proven()
+    passed = [dataclasses.replace(check, verdict=Verdict.PASS) for check in proven.checks]
+    for kind in ("speed", "pcie", "route", "gid", "latency"):  # as many columns as a whole proof has
+        passed += [dataclasses.replace(check, kind=kind) for check in passed if check.kind == "mtu"]
+    window.controller.proof = dataclasses.replace(proven, checks=tuple(passed))
+    window.shell.open_page("setup")
+    window.setup_page.open_step("prove")
+    matrix = window.setup_page.views["prove"].matrix  # type: ignore[attr-defined]
+    qapp.processEvents()
+    matrix.setCurrentCell(-1, -1)
+    window.setup_page.views["prove"]._refresh()  # type: ignore[attr-defined]  # it arrives while the page is open
+    qapp.processEvents()
+    assert matrix.horizontalScrollBar().maximum() > 0
+    assert matrix.columns[matrix.currentColumn() - 1].main == "bandwidth"
+    assert matrix.horizontalScrollBar().value() == 0
+
+
 def test_what_stands_above_the_plan_is_whole_at_every_width(spoken: Application, qapp: QApplication) -> None:
     """The diff beside it, or the virtual cluster's panel, takes its room long before the page is a narrow one."""
     shell, setup = spoken.shell, spoken.setup_page

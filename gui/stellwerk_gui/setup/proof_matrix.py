@@ -80,8 +80,11 @@ class ProofMatrix(QTableWidget):
                 item.setToolTip(plain_tip("\n".join(f"{local(x.subject)}: {said(x)}" for x in cell.checks)))
                 self.setItem(r, c, item)
         self._widths()
-        self.setCurrentCell(*(self._place_in_hand() or self._worst()))
+        place = self._place_in_hand()
+        self.setCurrentCell(*(place or self._worst()))
         self.blockSignals(False)
+        if place is None and self._passed(self.currentRow(), self.currentColumn()):
+            self.horizontalScrollBar().setValue(0)  # nothing has to be shown there: the names of the machines have
         self._choose(self.currentRow(), self.currentColumn())
 
     def show_nothing(self) -> None:
@@ -144,6 +147,10 @@ class ProofMatrix(QTableWidget):
         if 0 <= row < len(self.rows) and 1 <= column <= len(self.columns):
             self._hand = (self.rows[row].node, self.rows[row].port, self.columns[column - 1].key)
         self._choose(row, column)
+
+    def _passed(self, row: int, column: int) -> bool:
+        inside = 0 <= row < len(self.rows) and 1 <= column <= len(self.columns)
+        return inside and self.rows[row].cells[column - 1].verdict is Verdict.PASS
 
     def _choose(self, row: int, column: int) -> None:
         if 0 <= row < len(self.rows) and 1 <= column <= len(self.columns):
