@@ -77,7 +77,7 @@
   </message>
   <message>
    <source>Try a virtual cluster: a ring</source>
-   <translation>Virtuellen Cluster testen: ein Ring</translation>
+   <translation>Virtuell ausprobieren: ein Ring</translation>
   </message>
   <message>
    <source>Virtual cluster: end it</source>
@@ -2639,7 +2639,7 @@
   </message>
   <message>
    <source>Choose “Try a virtual cluster” again</source>
-   <translation>Noch einmal „Virtuellen Cluster testen“ wählen</translation>
+   <translation>Noch einmal „Virtuell ausprobieren“ wählen</translation>
   </message>
   <message>
    <source>Close it there, or use that window</source>
@@ -5779,7 +5779,7 @@
   </message>
   <message>
    <source>the virtual cluster has ended</source>
-   <translation>der virtuelle Cluster hat geendet</translation>
+   <translation>der virtuelle Cluster ist beendet</translation>
   </message>
   <message>
    <source>the way back at boot cannot be installed</source>
