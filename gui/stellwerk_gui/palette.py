@@ -86,9 +86,9 @@ class CommandPalette(QFrame):
         self.list.setCurrentRow(0)
 
     def _run(self) -> None:
-        if self.list.currentRow() < 0:
+        item = self.list.currentItem() if self.list.currentRow() >= 0 else None
+        command = item.data(Qt.ItemDataRole.UserRole) if item is not None else None
+        if command is None:  # that nothing has the name is a line, too: arrows and the mouse reach it
             return
-        item = self.list.currentItem()
-        command = item.data(Qt.ItemDataRole.UserRole)
         self.close()
         command.run()

@@ -64,6 +64,27 @@ class TestPalette:
         QTest.keyClick(palette.field, Qt.Key.Key_Return)
         assert ran == ["Table"]
 
+    @pytest.mark.parametrize("way", ["Enter", "mouse"])
+    def test_the_line_that_says_there_is_none_runs_nothing(
+        self, qapp: QApplication, themed: theme.Theme, way: str
+    ) -> None:
+        host = QLabel()
+        ran: list[str] = []
+        palette = CommandPalette(host, [Command("Map", lambda: ran.append("Map"))])
+        palette.open_centered()
+        QTest.keyClicks(palette.field, "xyz")
+        QTest.keyClick(palette.field, Qt.Key.Key_Down)
+        if way == "mouse":
+            place = palette.list.visualItemRect(palette.list.item(0)).center()
+            QTest.mouseClick(palette.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
+        else:
+            QTest.keyClick(palette.field, Qt.Key.Key_Return)
+        assert palette.isVisible()
+        for _ in "xyz":
+            QTest.keyClick(palette.field, Qt.Key.Key_Backspace)
+        QTest.keyClick(palette.field, Qt.Key.Key_Return)
+        assert ran == ["Map"]
+
     def test_the_window_offers_its_pages_and_what_belongs_to_none(self, window: Application) -> None:
         names = [c.text for c in window._commands()]
         assert "Try a virtual cluster" in names
