@@ -178,11 +178,17 @@ class ClusterController(QObject):
         session = self._open_session()
 
         async def add() -> None:
-            for target in targets:
-                session.add(target)
-            session.keep_unpaired()
+            try:
+                for target in targets:
+                    session.add(target)
+            finally:
+                session.keep_unpaired()
 
-        self.bridge.submit(add(), done=lambda _: self._refresh_nodes())
+        def failed(error: StellwerkError) -> None:
+            self._refresh_nodes()
+            self.problem.emit(error)
+
+        self.bridge.submit(add(), done=lambda _: self._refresh_nodes(), failed=failed)
 
     def remove(
         self,
@@ -412,13 +418,18 @@ class ClusterController(QObject):
             self.keep(page=page)
 
     def keep(self, **changes: Any) -> None:
-        """Write to the cluster's file. Where that fails (a full disk) it is said, and the window goes on."""
-        if self.session is None:
+        """Write to the cluster's file, beside Qt's thread: it is read, changed and synced to the disk.
+
+        Where that fails (a full disk) it is said, and the window goes on.
+        """
+        session = self.session
+        if session is None:
             return
-        try:
-            self.session.save(replace(self.session.cluster, **changes))
-        except StellwerkError as error:
-            self.problem.emit(error)
+
+        async def write() -> None:
+            session.save(replace(session.cluster, **changes))
+
+        self.bridge.submit(write(), done=lambda _: self.nodes_changed.emit(), failed=self.problem.emit)
 
     def shutdown(self) -> None:
         """Close the cluster and wait for it; the bridge may be stopped afterwards."""

@@ -2,8 +2,9 @@
 
     python tests/bench/window.py [--nodes 8] [--rate HZ] [--seconds S] [--json FILE]
 
-Draws without a screen (Qt's offscreen platform), so what a graphics driver adds is not in these figures. The simulated
-machines are processes of their own and are not counted. Prints, asserts nothing.
+Draws without a screen (Qt's offscreen platform), so what a graphics driver adds is not in these figures. The machines
+of a cluster have processors of their own, so the simulated ones leave one of this computer's to the window;
+`--together` leaves that to the kernel. Prints, asserts nothing.
 """
 
 from __future__ import annotations
@@ -81,13 +82,21 @@ def until(condition: Callable[[], bool], seconds: float, what: str) -> None:
         raise SystemExit(f"{what} did not come within {seconds:.0f} s")
 
 
+def apart(process: psutil.Process) -> None:
+    """Leave the first processor to the window: the simulated machines, and all that they start, go to the others."""
+    others = sorted(os.sched_getaffinity(0))[1:]
+    if others:
+        for machine in process.children(recursive=True):
+            machine.cpu_affinity(others)
+
+
 def live(seconds: float) -> None:
     loop = QEventLoop()
     QTimer.singleShot(round(seconds * 1000), loop.quit)
     loop.exec()
 
 
-def measure(nodes: int, rate_hz: float, seconds: float, base: Path) -> dict[str, float]:
+def measure(nodes: int, rate_hz: float, seconds: float, together: bool, base: Path) -> dict[str, float]:
     app = QApplication([sys.argv[0]])
     store = ClusterStore(base)
     SettingsFile(store.base / "settings.json").change(sample_rate_hz=rate_hz)
@@ -102,6 +111,8 @@ def measure(nodes: int, rate_hz: float, seconds: float, base: Path) -> dict[str,
         c = window.controller
         window.try_virtual(nodes, "switch")
         until(lambda: len(c.nodes) == nodes, 60, "the machines")
+        if not together:
+            apart(process)
         turns = Turns()
         turns.start()
         window.setup_page.go_next()
@@ -134,11 +145,12 @@ def main() -> int:
     parser.add_argument("--nodes", type=int, default=8)
     parser.add_argument("--rate", type=float, default=10.0)
     parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--together", action="store_true", help="window and machines on the same processors")
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="stellwerk-bench-") as base:
-        found = measure(asked.nodes, asked.rate, asked.seconds, Path(base))
+        found = measure(asked.nodes, asked.rate, asked.seconds, asked.together, Path(base))
     words = {
         "first_paint_s": ("first paint, from before Qt is loaded", "s", 2),
         "longest_turn_ms": (f"longest turn of the event loop while {asked.nodes} agents are pushed", "ms", 0),

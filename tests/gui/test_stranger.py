@@ -228,6 +228,17 @@ def test_addresses_that_were_typed_are_there_when_the_cluster_is_opened_again(wi
     assert [n.host for n in window.controller.folder.load().unpaired] == ["10.9.9.2"]
 
 
+def test_a_ninth_machine_is_refused_and_eight_stay(window: Application) -> None:
+    window.new_cluster()
+    wait_until(lambda: window.shell.front == "setup")
+    window.setup_page.find_step.field.setPlainText("\n".join(f"10.9.9.{n}" for n in range(1, 10)))
+    click(window.setup_page.find_step.add)
+    sees(window.shell.error_box, "10.9.9.9 does not fit in", "one to eight nodes", seconds=60)
+    assert len(window.controller.nodes) == 8
+    assert window.controller.folder is not None
+    assert len(window.controller.folder.load().unpaired) == 8
+
+
 def test_cancel_leaves_the_wizard_and_asks_what_becomes_of_what_was_entered(window: Application) -> None:
     page = window.setup_page
     window.new_cluster()

@@ -33,7 +33,7 @@ from stellwerk.remote import (
 )
 from stellwerk.remote.pairing import UnpairReport
 from stellwerk.setup.outcome import bare
-from stellwerk.setup.store import Cluster, ClusterFolder, NodeEntry
+from stellwerk.setup.store import MAX_NODES, Cluster, ClusterFolder, NodeEntry
 from stellwerk.telemetry import TelemetryStore
 
 FACTS_DEADLINE_S = 30.0
@@ -97,10 +97,19 @@ class ClusterSession:
         self._on_state.append(callback)
 
     def add(self, target: Target, name: str | None = None) -> NodeLink:
-        """A machine to pair. Without a name it takes the target's; two machines never share one."""
+        """A machine to pair. Without a name it takes the target's; two machines never share one.
+
+        Raises `BadInput` when the cluster is full.
+        """
         for link in self.links.values():
             if (link.target.host, link.target.port) == (target.host, target.port):
                 return link
+        if len(self.links) >= MAX_NODES:
+            raise BadInput(
+                say("{target} does not fit in: this cluster has eight nodes", target=target.name),
+                why=say("Stellwerk sets up one to eight nodes"),
+                remedy=say("Take another one off, or make a second cluster"),
+            )
         return self._make_link(self._free_name(_node_name(name or target.name)), target)
 
     def keep_unpaired(self) -> None:

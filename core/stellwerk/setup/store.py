@@ -10,6 +10,7 @@ import secrets
 import shutil
 import socket
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from stellwerk.setup.journal import Journal
 
 FORMAT_VERSION = 1
 MAX_CLUSTER_FILE_BYTES = 1_000_000
-MAX_NODES = 64
+MAX_NODES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class Cluster:
         """The cluster with `entry` added or replaced by name; a new one gets the lowest free number."""
         if entry.number == 0:
             taken = {n.number for n in self.nodes if n.name != entry.name}
-            entry = replace(entry, number=next(i for i in range(1, MAX_NODES + 2) if i not in taken))
+            entry = replace(entry, number=next(i for i in count(1) if i not in taken))
         kept = tuple(entry if n.name == entry.name else n for n in self.nodes)
         left = tuple(n for n in self.unpaired if (n.host, n.port) != (entry.host, entry.port))
         return replace(self, nodes=kept if entry in kept else (*kept, entry), unpaired=left)

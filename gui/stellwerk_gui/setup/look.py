@@ -286,6 +286,8 @@ class CablePanel(QFrame):
         one = self.tr("1 thing to put right")
         many = self.tr("{n} things to put right").format(n=len(bad))
         title = (one if len(bad) == 1 else many) if bad else self.tr("The cables are right")
+        if look.cable_findings and not bad:
+            title = self.tr("The cables will do, with a remark")
         if away:
             title = self.tr("Not every node answers")
         self._column.addWidget(label(title, "heading"))

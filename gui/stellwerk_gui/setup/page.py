@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
@@ -142,7 +142,8 @@ class SetupPage(Page):
         if key != self.step:
             self.views[self.step].left()
             self.step = key
-            self.controller.save_page(key)
+            # The step is drawn first: the cluster's file is written beside this thread, but by the same interpreter.
+            QTimer.singleShot(0, self, partial(self.controller.save_page, key))
         self.stack.setCurrentWidget(self.views[key])
         if self._visible_now:
             self.views[key].entered()

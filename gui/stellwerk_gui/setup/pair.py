@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QWidget
 
 from stellwerk_gui.cluster.views import state_word
@@ -41,7 +42,7 @@ class PairStep(StepPage):
     def entered(self) -> None:
         self._refresh()
         if any(n.state == "found" for n in self.controller.nodes):
-            self._pair_all()
+            QTimer.singleShot(0, self, self._pair_all)  # the step is drawn before its work begins
 
     def _pair_all(self) -> None:
         names = tuple(n.name for n in self.controller.nodes if n.state in ("found", "needs attention", "closed"))

@@ -45,7 +45,7 @@ class TrialPanel(SidePanel):
         self.set_button = Button(self.tr("Break it"), icon_name="bug", on_click=self._set)
         column.addWidget(self.set_button)
         column.addWidget(frame("line"))
-        column.addWidget(label(self.tr("Broken now"), "second-muted"))
+        column.addWidget(label(self.tr("What you broke"), "second-muted"))
         self._faults = vbox(spacing=4)
         column.addLayout(self._faults)
         column.addWidget(frame("line"))

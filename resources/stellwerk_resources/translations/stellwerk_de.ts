@@ -299,6 +299,10 @@
    <translation>Die Kabel sind richtig</translation>
   </message>
   <message>
+   <source>The cables will do, with a remark</source>
+   <translation>Die Kabel tun es, mit einer Anmerkung</translation>
+  </message>
+  <message>
    <source>The picture follows within a few seconds. Nothing has been changed on the nodes so far.</source>
    <translation>Das Bild folgt in wenigen Sekunden. An den Knoten wurde bisher nichts geändert.</translation>
   </message>
@@ -2300,10 +2304,6 @@
    <translation>Kaputt machen</translation>
   </message>
   <message>
-   <source>Broken now</source>
-   <translation>Jetzt kaputt</translation>
-  </message>
-  <message>
    <source>If you are asked to log in</source>
    <translation>Falls nach der Anmeldung gefragt wird</translation>
   </message>
@@ -2338,6 +2338,10 @@
   <message>
    <source>What goes wrong</source>
    <translation>Was schiefgeht</translation>
+  </message>
+  <message>
+   <source>What you broke</source>
+   <translation>Was Sie gestört haben</translation>
   </message>
   <message>
    <source>password</source>
@@ -3350,6 +3354,10 @@
    <translation>Den Kernel mit kho=off starten oder Kernel 6.17 nehmen.</translation>
   </message>
   <message>
+   <source>Stellwerk sets up one to eight nodes</source>
+   <translation>Stellwerk richtet einen bis acht Knoten ein</translation>
+  </message>
+  <message>
    <source>Such an entry cannot be taken over without changing other interfaces.</source>
    <translation>Ein solcher Eintrag lässt sich nicht übernehmen, ohne andere Schnittstellen zu ändern.</translation>
   </message>
@@ -3380,6 +3388,10 @@
   <message>
    <source>Switch {device} on, or apply the plan again</source>
    <translation>{device} einschalten oder den Plan nochmals anwenden</translation>
+  </message>
+  <message>
+   <source>Take another one off, or make a second cluster</source>
+   <translation>Einen anderen herausnehmen oder einen zweiten Cluster anlegen</translation>
   </message>
   <message>
    <source>Take back the newer ones first</source>
@@ -6756,6 +6768,10 @@
   <message>
    <source>{table} {chain} is no place for a firewall rule</source>
    <translation>{table} {chain} ist kein Ort für eine Firewall-Regel</translation>
+  </message>
+  <message>
+   <source>{target} does not fit in: this cluster has eight nodes</source>
+   <translation>{target} passt nicht mehr hinein: dieser Cluster hat acht Knoten</translation>
   </message>
   <message>
    <source>{target} has no cable to another node</source>

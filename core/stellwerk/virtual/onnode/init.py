@@ -79,6 +79,15 @@ def kill_everything() -> None:
             os.waitpid(pid, 0)
 
 
+def keep_niceness() -> None:
+    """A new session is weighed by a niceness of its own (sched(7), autogroup); it takes the process's."""
+    try:
+        with open("/proc/self/autogroup", "w") as session:
+            session.write(str(os.getpriority(os.PRIO_PROCESS, 0)))
+    except OSError:
+        pass  # a kernel without autogroups, or asked too often: the node is a little less modest
+
+
 def spawn(message: dict[str, Any], fds: list[int]) -> int:
     """Fork and run a program in its own session; returns its process id."""
     pid = os.fork()
@@ -86,6 +95,7 @@ def spawn(message: dict[str, Any], fds: list[int]) -> int:
         return pid
     try:
         os.setsid()
+        keep_niceness()
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         for number in (signal.SIGTERM, signal.SIGPIPE, signal.SIGCHLD, signal.SIGXFSZ, signal.SIGINT):
             signal.signal(number, signal.SIG_DFL)
