@@ -186,7 +186,9 @@ def native_engine(place: Path, port: int) -> list[str]:
     return [str(program), str(port), str(words)]
 
 
-def start_all(stack: ExitStack, place: Path, only: list[str], kind: str) -> tuple[str, list[Contender]]:
+def start_all(
+    stack: ExitStack, place: Path, only: list[str], kind: str, bare: bool = False
+) -> tuple[str, list[Contender]]:
     """The engine's URL and the contenders."""
     stellwerk = str(Path(sys.executable).parent / "stellwerk")
     engine_port = free_port()
@@ -201,8 +203,10 @@ def start_all(stack: ExitStack, place: Path, only: list[str], kind: str) -> tupl
         "switchyard": lambda port: _switchyard(place, engine, port),
         "litellm": lambda port: _litellm(place, engine, port),
     }
+    if bare:
+        makers["bare"] = lambda port: _bare(engine, port)
     for name, maker in makers.items():
-        if only and name not in only:
+        if only and name not in (*only, "bare"):
             continue
         if name in PACKAGES and rival_bin(name) is None:
             print(f"{name} is not installed (make bench-deps); left out", file=sys.stderr)
@@ -229,6 +233,11 @@ def _switchyard(place: Path, engine: str, port: int) -> tuple[list[str], dict[st
     (place / "serve.py").write_text(SWITCHYARD)
     python = str((rival_bin("switchyard") or RIVALS) / "python")
     return [python, str(place / "serve.py"), str(place / "routes.toml"), str(port)], {"RUST_LOG": "error"}
+
+
+def _bare(engine: str, port: int) -> tuple[list[str], dict[str, str]]:
+    place = engine.removeprefix("http://").partition("/")[0]
+    return [sys.executable, str(Path(__file__).with_name("bare_proxy.py")), str(port), place], {}
 
 
 def _litellm(place: Path, engine: str, port: int) -> tuple[list[str], dict[str, str]]:
@@ -324,11 +333,11 @@ def measure(contender: Contender, place: Path, seconds: int) -> None:
     contender.rss_mb = sum(member.memory_info().rss for member in family(contender.process)) / 1e6
 
 
-def run(seconds: int, rounds: int, only: list[str], kind: str) -> dict[str, object]:
+def run(seconds: int, rounds: int, only: list[str], kind: str, bare: bool) -> dict[str, object]:
     """All figures."""
     with ExitStack() as stack:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="stellwerk-bench-")))
-        engine, contenders = start_all(stack, place, only, kind)
+        engine, contenders = start_all(stack, place, only, kind, bare)
         direct = Contender("engine", engine, psutil.Process())
         for contender in contenders:
             load(contender.url, script(place, False), 32, 1)  # warm
@@ -428,6 +437,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", action="append", default=[], choices=["stellwerk", *PACKAGES])
     parser.add_argument("--engine", choices=["native", "python"], default="native")
+    parser.add_argument("--bare", action="store_true", help="with a proxy that only passes bytes on (bare_proxy.py)")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     if options.install:
@@ -435,7 +445,7 @@ def main() -> None:
         return
     if shutil.which("wrk") is None:
         raise SystemExit("This needs wrk (apt install wrk).")
-    result = run(options.seconds, options.rounds, options.only, options.engine)
+    result = run(options.seconds, options.rounds, options.only, options.engine, options.bare)
     print(table(result))
     print(aims(result))
     if options.json is not None:
