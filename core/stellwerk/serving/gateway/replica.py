@@ -42,6 +42,7 @@ class Replica:
         "health",
         "idle",
         "name",
+        "outbox",
         "prefixes",
         "quoted",
         "reason",
@@ -63,6 +64,7 @@ class Replica:
         self.failed = 0
         self.context_window: int | None = None  # as the engine states it, or as its refusals taught
         self.idle: list[UpstreamConnection] = []
+        self.outbox: list[UpstreamConnection] = []  # those whose request goes out at the end of this turn
         self.heads = ResponseHeads()
         self.prefixes: dict[bytes, bytes] = {}  # path -> request line and header lines, the same for every request
         self._limit = limit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 
 import pytest
@@ -81,6 +82,24 @@ def test_a_connection_that_was_paused_at_the_end_reads_again_in_the_pool() -> No
     assert caller.ends == 1
     assert transport.reading
     assert take_idle(replica) is upstream
+
+
+async def test_requests_of_one_turn_go_out_together_at_its_end_without_those_that_nobody_wants_any_more() -> None:
+    replica = Replica("a", Address("h", 1, None, None, b"/v1", b""), 4, Health())
+    replica.running = 3
+    pairs = [(UpstreamConnection(replica), Transport()) for _ in range(3)]
+    for upstream, transport in pairs:
+        upstream.connection_made(transport)  # type: ignore[arg-type]
+        upstream.send(Caller(upstream), b"head", b"body")
+    pairs[1][0].cut()
+    assert [transport.written for _, transport in pairs] == [b"", b"", b""]
+    await asyncio.sleep(0)
+    assert [transport.written for _, transport in pairs] == [b"headbody", b"", b"headbody"]
+    replica.running = 1
+    upstream, transport = pairs[0]
+    upstream.data_received(ANSWER)
+    upstream.send(Caller(upstream), b"next", b"")
+    assert transport.written == b"headbodynext"  # alone: nothing to wait for
 
 
 def test_bytes_on_an_idle_connection_end_it() -> None:
