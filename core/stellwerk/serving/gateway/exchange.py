@@ -228,6 +228,13 @@ class Exchange(Record):
         """Send bytes to the client."""
         self._connection.transport.write(data)
 
+    def write_whole(self, data: bytes) -> None:
+        """Send a whole answer to the client; with those of others, when there are any."""
+        if self.replica is not None and self.replica.running > 1:
+            self._connection.write_soon(data)
+        else:
+            self._connection.transport.write(data)
+
     def progress(self) -> None:
         """A part of the answer has been passed on."""
         if self._connection.paused:

@@ -170,7 +170,7 @@ class Relay:
             exchange.tokens = tokens_of(payload)
         exchange.first_byte_s = now_s
         exchange.bytes_out = len(payload)
-        exchange.write(
+        exchange.write_whole(
             b"%b%bcontent-length: %d\r\n%b%b"
             % (status_line(status), head.passed, len(payload), exchange.own_lines(), payload)
         )

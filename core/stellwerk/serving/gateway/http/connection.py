@@ -73,6 +73,7 @@ class ServerConnection(asyncio.Protocol):
         "_missing",
         "_received",
         "_server",
+        "_unsent",
         "deadline_s",
         "exchange",
         "local_host",
@@ -106,6 +107,7 @@ class ServerConnection(asyncio.Protocol):
         self._held_back = False  # reading is paused: the client has sent too much ahead
         self._ended = False  # the client has closed its sending side
         self._asked: int | None = None  # it was asked whether it is still there; what `forget` wants to hear
+        self._unsent = b""  # a whole answer that goes out at the end of this turn
 
     # --- asyncio --------------------------------------------------------------------------------------------------
 
@@ -118,6 +120,7 @@ class ServerConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._closing = True
+        self._unsent = b""
         self._drop_body()
         self._release()
         if self._asked is not None:
@@ -130,6 +133,7 @@ class ServerConnection(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         """The client has closed its sending side. True: the connection stays, for the answers that it waits for."""
+        self.send_now()
         if self.request is None and not self._ahead:
             self._end_of_input()
             return False
@@ -218,6 +222,7 @@ class ServerConnection(asyncio.Protocol):
 
     def _read_one(self, data: bytes) -> bytes:
         """Use up the start of `data`; what is left belongs to the next request."""
+        self.send_now()
         if self._received is not None:
             return self._read_body(data)
         server = self._server
@@ -350,6 +355,7 @@ class ServerConnection(asyncio.Protocol):
 
     def refuse(self, error: HttpError) -> None:
         """Answer what arrived with an error, and close if `error.close`."""
+        self.send_now()
         request = self._received
         unread = request is not None and request.content_length != 0
         self._drop_body()
@@ -391,6 +397,24 @@ class ServerConnection(asyncio.Protocol):
         if not self._discarding:
             self.finish()
 
+    def write_soon(self, data: bytes) -> None:
+        """Write a whole answer at the end of this turn of the event loop, with those of other connections.
+
+        A client that sleeps has to be woken, which costs more than the write; of several answers one wakes it.
+        """
+        request = self.request
+        if request is None or not request.keep_alive or self._ahead or self._asked is not None or self.paused:
+            self.transport.write(data)  # something follows on this connection
+        else:
+            self._unsent = data
+            self._server.send_later(self)
+
+    def send_now(self) -> None:
+        """Write what waits for the end of the turn: it has come, or something follows it."""
+        if self._unsent:
+            data, self._unsent = self._unsent, b""
+            self.transport.write(data)
+
     def finish(self) -> None:
         """The answer is complete: read the next request, or close."""
         request = self.request
@@ -411,6 +435,7 @@ class ServerConnection(asyncio.Protocol):
 
     def close(self) -> None:
         """Close after what is written has gone out."""
+        self.send_now()
         self._closing = True
         self.deadline_s = monotonic() + self._server.limits.write_timeout_s
         self.transport.close()

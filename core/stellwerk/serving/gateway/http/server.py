@@ -38,6 +38,7 @@ class HttpServer:
         self.draining = False
         self.refused_connections = 0
         self.hang_ups = HangUps()
+        self._outbox: list[ServerConnection] = []  # whose answer goes out at the end of this turn
         self._handshakes: set[TlsConnection] = set()
         self._budget = body_budget_bytes
         self._claimed = 0
@@ -66,6 +67,17 @@ class HttpServer:
 
     def _full(self) -> bool:
         return len(self.connections) + len(self._handshakes) >= self.limits.connections + _TOLD_WHY
+
+    def send_later(self, connection: ServerConnection) -> None:
+        """Let `connection` write at the end of this turn of the event loop."""
+        if not self._outbox:
+            asyncio.get_running_loop().call_soon(self._send_all)
+        self._outbox.append(connection)
+
+    def _send_all(self) -> None:
+        waiting, self._outbox = self._outbox, []
+        for connection in waiting:
+            connection.send_now()
 
     def _tick(self) -> None:
         now_s = monotonic()
