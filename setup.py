@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: a plain C shared library, left out where there is no compiler."""
+"""What pyproject.toml cannot say: plain C shared libraries, left out where there is no compiler."""
 
 from __future__ import annotations
 
@@ -10,17 +10,23 @@ from setuptools import Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 
-NATIVE = "core/stellwerk/collectives/native"
-_spec = importlib.util.spec_from_file_location("compile_native", Path(__file__).parent / NATIVE / "compile.py")
+ROOT = Path(__file__).resolve().parent
+# By itself, as a file: what the package needs is not installed yet.
+_spec = importlib.util.spec_from_file_location("stellwerk_native", ROOT / "core" / "stellwerk" / "native.py")
 assert _spec is not None and _spec.loader is not None
 native = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(native)
 
-SCAN = "core/stellwerk/serving/classifier/native"
-_scan_spec = importlib.util.spec_from_file_location("compile_scan", Path(__file__).parent / SCAN / "compile.py")
-assert _scan_spec is not None and _scan_spec.loader is not None
-scan = importlib.util.module_from_spec(_scan_spec)
-_scan_spec.loader.exec_module(scan)
+
+def _module(library: Any) -> str:
+    """Where the library goes, as the name of a module."""
+    return ".".join([*library.folder.relative_to(ROOT / "core").parts, library.name])
+
+
+def _extension(library: Any) -> Extension:
+    folder = library.folder.relative_to(ROOT)
+    depends = [*(str(folder / header) for header in library.headers()), "core/stellwerk/native.py"]
+    return Extension(_module(library), sources=[str(folder / source) for source in library.sources], depends=depends)
 
 
 class BuildLibrary(build_ext):
@@ -31,10 +37,10 @@ class BuildLibrary(build_ext):
 
     def build_extension(self, ext: Extension) -> None:
         target = Path(self.get_ext_fullpath(ext.name))
-        build = scan if ext.name.endswith("libdifficulty") else native
+        (library,) = (each for each in native.LIBRARIES if _module(each) == ext.name)
         try:
-            build.compile_library(target)
-        except (native.NoCompiler, scan.NoCompiler, RuntimeError) as error:
+            library.compile(target)
+        except (native.NoCompiler, RuntimeError) as error:
             self.warn(f"the native library {target.name} is left out, its work will be slower: {error}")
 
     def get_outputs(self) -> list[str]:
@@ -57,17 +63,6 @@ class PlatformWheel(bdist_wheel):
 
 
 setup(
-    ext_modules=[
-        Extension(
-            "stellwerk.collectives.native.libstellwerk",
-            sources=[f"{NATIVE}/{source}" for source in native.SOURCES],
-            depends=[f"{NATIVE}/{header}" for header in ("stellwerk.h", "internal.h", "verbs.h", "compile.py")],
-        ),
-        Extension(
-            "stellwerk.serving.classifier.native.libdifficulty",
-            sources=[f"{SCAN}/{source}" for source in scan.SOURCES],
-            depends=[f"{SCAN}/compile.py"],
-        ),
-    ],
+    ext_modules=[_extension(library) for library in native.LIBRARIES],
     cmdclass={"build_ext": BuildLibrary, "bdist_wheel": PlatformWheel},
 )

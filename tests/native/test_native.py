@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from stellwerk.collectives.native import compile as native
+from stellwerk.native import COLLECTIVES, NoCompiler, compiler
 
 HERE = Path(__file__).parent
 PROGRAMS = sorted(path.stem for path in HERE.glob("test_*.c"))
@@ -25,7 +25,7 @@ SANITIZERS = {
 
 def build(program: str, folder: Path, command: list[str], extra: list[str]) -> Path:
     binary = folder / program
-    sources = [str(native.HERE / name) for name in native.SOURCES]
+    sources = [str(COLLECTIVES.folder / name) for name in COLLECTIVES.sources]
     if program == "test_verbs":
         sources.append(str(HERE / "fake_verbs.c"))
         extra = [*extra, "-rdynamic"]  # the library under test looks its functions up by name
@@ -53,10 +53,10 @@ def test_program_is_clean(program: str, sanitizer: str, tmp_path: Path) -> None:
     if program == "test_verbs" and not Path("/usr/include/infiniband/verbs.h").exists():
         pytest.skip("needs the headers of libibverbs (package libibverbs-dev)")
     try:
-        compiler = native.compiler()
-    except native.NoCompiler as error:
+        command = compiler()
+    except NoCompiler as error:
         pytest.skip(str(error))
-    run([str(build(program, tmp_path, compiler, SANITIZERS[sanitizer]))])
+    run([str(build(program, tmp_path, command, SANITIZERS[sanitizer]))])
 
 
 @pytest.mark.soak
@@ -66,5 +66,5 @@ def test_program_runs_on_aarch64(program: str, tmp_path: Path) -> None:
     """Cross-compiled by the PyPI package `ziglang`, run by qemu-user."""
     if not importlib.util.find_spec("ziglang") or not shutil.which("qemu-aarch64"):
         pytest.skip("needs the package ziglang and qemu-aarch64")
-    compiler = [sys.executable, "-m", "ziglang", "cc", "-target", "aarch64-linux-musl", "-static", "-O2"]
-    run(["qemu-aarch64", str(build(program, tmp_path, compiler, []))])
+    command = [sys.executable, "-m", "ziglang", "cc", "-target", "aarch64-linux-musl", "-static", "-O2"]
+    run(["qemu-aarch64", str(build(program, tmp_path, command, []))])

@@ -30,6 +30,7 @@ from stellwerk.collectives.opening import NotUsable, Opener
 from stellwerk.collectives.options import REQUESTS, RING_BYTES, VERBS_SLOT_BYTES, Options, window_bytes
 from stellwerk.collectives.rendezvous import Rendezvous
 from stellwerk.collectives.report import RankInfo, Report
+from stellwerk.native import NativeMissing
 
 log = logging.getLogger("stellwerk.collectives")
 
@@ -119,7 +120,7 @@ class Connector:
         try:
             native.load()
             missing = ""
-        except native.NativeMissing as error:
+        except NativeMissing as error:
             missing = str(error)
         try:
             own = {options.address, *options.addresses.values()}

@@ -1,20 +1,16 @@
-"""ctypes bindings of the native library: where it is found, its structures, and one engine per communicator."""
+"""ctypes bindings of the native library: its structures, its functions, and schedules in its form."""
 
 from __future__ import annotations
 
 import ctypes
-import hashlib
-import os
-import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from pathlib import Path
 
 from stellwerk.collectives.kinds import DataType
-from stellwerk.collectives.native import compile as native_build
 from stellwerk.collectives.schedule import Operand, Schedule
+from stellwerk.native import COLLECTIVES, NativeMissing
 
 ABI = 2
 NO_PORT = 255
@@ -24,10 +20,6 @@ AGAIN = 1
 CLOSED = -1
 MISMATCH = -2
 ABORTED = -3
-
-
-class NativeMissing(Exception):
-    """The native library cannot be used; the text says why."""
 
 
 class CCall(ctypes.Structure):
@@ -170,51 +162,6 @@ def _struct_sizes() -> int:
     )
 
 
-def _candidates() -> list[Path]:
-    """Where a finished library may lie: beside the sources (package build), or one of the prebuilt ones of a bundle."""
-    found: list[Path] = []
-    folder = resources.files("stellwerk.collectives") / "native"
-    for name in (native_build.LIBRARY, f"libstellwerk-{platform.machine()}.so"):
-        entry = folder / name
-        if not entry.is_file():
-            continue
-        if isinstance(entry, Path):
-            found.append(entry)
-            continue
-        # Inside a zip application: the loader needs a file. Its name is its content's hash, so it is never stale.
-        data = entry.read_bytes()
-        found.append(_in_cache(data, name))
-    return found
-
-
-def _cache_folder() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "stellwerk" / "native"
-
-
-def _in_cache(data: bytes, name: str) -> Path:
-    target = _cache_folder() / hashlib.sha256(data).hexdigest()[:16] / name
-    if not target.exists():
-        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        partial = target.with_name(f".{name}.{os.getpid()}")
-        partial.write_bytes(data)
-        partial.replace(target)
-    return target
-
-
-def _compiled_here() -> Path:
-    """Compile into the cache; done once per version of the sources."""
-    if not native_build.HERE.is_dir():
-        raise NativeMissing("the C sources lie in a zip application; there is no prebuilt library for this machine")
-    target = _cache_folder() / f"{native_build.source_digest()}-{platform.machine()}" / native_build.LIBRARY
-    if not target.exists():
-        try:
-            native_build.compile_library(target)
-        except (native_build.NoCompiler, RuntimeError, OSError) as error:
-            raise NativeMissing(str(error)) from error
-    return target
-
-
 def _load(path: Path) -> ctypes.CDLL:
     try:
         library = ctypes.CDLL(str(path), use_errno=True)
@@ -227,8 +174,7 @@ def _load(path: Path) -> ctypes.CDLL:
         raise NativeMissing(f"{path} cannot be loaded: {error}") from error
     if abi != ABI or sizes != _struct_sizes():
         raise NativeMissing(f"{path} is of another version (ABI {abi}, wanted {ABI})")
-    if native_build.HERE.is_dir() and sources != native_build.source_digest():
-        raise NativeMissing(f"{path} was built from other sources")
+    COLLECTIVES.check_sources(path, sources)
     _declare(library)
     return library
 
@@ -263,19 +209,7 @@ def _declare(library: ctypes.CDLL) -> None:
 @cache
 def load() -> ctypes.CDLL:
     """The native library. NativeMissing if there is none for this machine and it cannot be compiled."""
-    if os.environ.get("STELLWERK_NATIVE") == "0":
-        raise NativeMissing("switched off by STELLWERK_NATIVE=0")
-    reasons = []
-    for path in _candidates():
-        try:
-            return _load(path)
-        except NativeMissing as error:
-            reasons.append(str(error))
-    try:
-        return _load(_compiled_here())
-    except NativeMissing as error:
-        reasons.append(str(error))
-    raise NativeMissing("; ".join(reasons))
+    return COLLECTIVES.load(_load)
 
 
 def _c_operand(operand: Operand) -> COperand:

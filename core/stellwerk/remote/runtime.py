@@ -13,18 +13,17 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib.util
-import os
 import platform
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from types import ModuleType
 
 from stellwerk import __version__
 from stellwerk.model.errors import StellwerkError
 from stellwerk.model.text import say
+from stellwerk.native import COLLECTIVES, NoCompiler
 from stellwerk.remote.artefact import Artefact, pack
 
 MACHINES = ("x86_64", "aarch64")
@@ -35,7 +34,7 @@ WHERE_INSTALLED = ("prometheus_client",)  # the gateway has metrics with it, and
 DATA = ("classifier", "policies")
 SOURCES = (".py", ".c", ".h")
 GLIBC = "2.31"  # older than that of any system that NVIDIA ships for these machines
-_NATIVE = "stellwerk/collectives/native"
+LIBRARY = COLLECTIVES
 
 
 @cache
@@ -55,50 +54,29 @@ def build_runtime() -> Artefact:
     for machine in MACHINES:
         library = prebuilt(machine)
         if library is not None:
-            members[f"{_NATIVE}/libstellwerk-{machine}.so"] = library
+            members[f"stellwerk/collectives/native/{LIBRARY.file_for(machine)}"] = library
     data = pack(members)
     return Artefact(data=data, sha256=hashlib.sha256(data).hexdigest(), version=__version__, kind="runtime")
 
 
 def prebuilt(machine: str) -> bytes | None:
     """The C library for a kind of machine, if there is one that was made from the sources that are sent with it."""
-    digest = _compiler().source_digest()
-    places = [native_folder() / f"libstellwerk-{machine}.so"]
+    digest = LIBRARY.source_digest()
+    places = [LIBRARY.folder / LIBRARY.file_for(machine)]
     if machine == platform.machine():
-        places += [native_folder() / "libstellwerk.so", _cached(digest)]
+        places += [LIBRARY.folder / LIBRARY.file, LIBRARY.cached()]
     for place in places:
         if place.is_file():
             data = place.read_bytes()
             if digest.encode() in data:
                 return data
-    return _compiled_now(digest) if machine == platform.machine() else None
+    return _compiled_now() if machine == platform.machine() else None
 
 
-def native_folder() -> Path:
-    """Where the C sources lie, and what was built from them with the package."""
-    return Path(str(resources.files("stellwerk"))) / "collectives" / "native"
-
-
-def _compiler() -> ModuleType:
-    """The script beside the C sources. Loaded as a file: this package stands beside the collectives, not above."""
-    spec = importlib.util.spec_from_file_location("stellwerk_compile", native_folder() / "compile.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def _cached(digest: str) -> Path:
-    """Where the collectives put what they compile for this computer."""
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "stellwerk" / "native" / f"{digest}-{platform.machine()}" / "libstellwerk.so"
-
-
-def _compiled_now(digest: str) -> bytes | None:
-    compiler, target = _compiler(), _cached(digest)
-    with contextlib.suppress(compiler.NoCompiler, RuntimeError, OSError):  # then the node compiles, or goes without
-        compiler.compile_library(target)
+def _compiled_now() -> bytes | None:
+    target = LIBRARY.cached()
+    with contextlib.suppress(NoCompiler, RuntimeError, OSError):  # then the node compiles, or goes without
+        LIBRARY.compile(target)
         return target.read_bytes()
     return None
 
@@ -114,14 +92,13 @@ def prebuild(machines: Sequence[str] = MACHINES, folder: Path | None = None) -> 
             why="The Python package ziglang is not installed",
             remedy="pip install ziglang",
         )
-    build = _compiler()
     made = []
     for machine in machines:
-        target = (folder or native_folder()) / f"libstellwerk-{machine}.so"
-        if not target.is_file() or build.source_digest().encode() not in target.read_bytes():
+        target = (folder or LIBRARY.folder) / LIBRARY.file_for(machine)
+        if not target.is_file() or LIBRARY.source_digest().encode() not in target.read_bytes():
             compiler = [sys.executable, "-m", "ziglang", "cc", "-target", f"{machine}-linux-gnu.{GLIBC}"]
             try:
-                build.cross_compile(target, compiler)
+                LIBRARY.cross_compile(target, compiler)
             except (RuntimeError, OSError) as error:
                 raise StellwerkError(
                     say("the C library for {machine} could not be compiled", machine=machine), why=str(error)

@@ -21,7 +21,6 @@ import time
 import zipfile
 from pathlib import Path
 
-NATIVE = "stellwerk/collectives/native"
 OLDEST_PYTHON = (3, 11)
 UNUSED_S = 30 * 86_400
 
@@ -36,7 +35,7 @@ def unpack(archive: Path) -> Path:
     try:
         with zipfile.ZipFile(archive) as source:
             source.extractall(partial)
-        _compile_if_none_fits(partial / NATIVE)
+        _compile_if_none_fits(partial)
         with contextlib.suppress(OSError):  # another process was faster: its folder holds the same
             partial.rename(target)
     finally:
@@ -75,17 +74,18 @@ def _forget_unused(current: Path) -> None:
 
 
 def _compile_if_none_fits(folder: Path) -> None:
-    library = folder / f"libstellwerk-{platform.machine()}.so"
-    if library.exists():
-        return
-    spec = importlib.util.spec_from_file_location("stellwerk_compile", folder / "compile.py")
+    spec = importlib.util.spec_from_file_location("stellwerk_native", folder / "stellwerk" / "native.py")
     assert spec is not None
     assert spec.loader is not None
-    build = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(build)
+    native = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(native)
+    library = native.COLLECTIVES
+    target = library.folder / library.file_for(platform.machine())
+    if target.exists():
+        return
     # Without a compiler the ranks run in pure Python and say so, with the reason that they find themselves.
-    with contextlib.suppress(build.NoCompiler, RuntimeError, OSError):
-        build.compile_library(library)
+    with contextlib.suppress(native.NoCompiler, RuntimeError, OSError):
+        library.compile(target)
 
 
 def main(archive: Path, argv: list[str]) -> int:

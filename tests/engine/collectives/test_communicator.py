@@ -10,6 +10,7 @@ import pytest
 from engine.collectives import programs, saboteurs
 from engine.collectives.ranks import Ranks, run
 from stellwerk.collectives import Communicator, Link, Transport, native_library
+from stellwerk.native import NativeMissing
 
 TRANSPORTS = ["shm", "tcp", "python"]
 ALGORITHMS = [None, "direct", "two_shot", "ring", "recursive_doubling", "relay"]
@@ -140,7 +141,7 @@ def test_a_result_that_lies_partly_over_its_input_is_refused() -> None:
 
 
 def missing_library() -> None:
-    raise native_library.NativeMissing("there is no compiler")
+    raise NativeMissing("there is no compiler")
 
 
 def test_verbs_without_a_device_falls_back_to_tcp_and_says_why() -> None:

@@ -19,8 +19,8 @@ import numpy as np
 import pytest
 
 from stellwerk.collectives import CollectiveError, Communicator, Topology, opening, roce
-from stellwerk.collectives.native import compile as native_build
 from stellwerk.collectives.roce import NoRail, Rail
+from stellwerk.native import compiler
 
 FAKE = Path(__file__).parents[2] / "native" / "fake_verbs.c"
 FINE, NO_DEVICE, UNREACHABLE = 0, 1, 4  # enum fake_fault
@@ -31,7 +31,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not Path("/usr/include/infiniband/verbs.h").exists():
         pytest.skip("needs the headers of libibverbs (package libibverbs-dev)")
     target = tmp_path_factory.mktemp("verbs") / "libfakeverbs.so"
-    words = [*native_build.compiler(), "-std=c11", "-O1", "-shared", "-fPIC", "-o", str(target), str(FAKE), "-lpthread"]
+    words = [*compiler(), "-std=c11", "-O1", "-shared", "-fPIC", "-o", str(target), str(FAKE), "-lpthread"]
     subprocess.run(words, check=True)
     return target
 

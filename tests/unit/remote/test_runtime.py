@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from stellwerk.model.errors import StellwerkError
+from stellwerk.native import COLLECTIVES
 from stellwerk.remote import runtime, runtime_main
 from stellwerk.remote.artefact import Artefact
 from stellwerk.remote.runtime import build_runtime, prebuild, prebuilt
@@ -81,7 +82,7 @@ def test_it_runs_isolated_and_imports_neither_qt_nor_ssh(archive: Path) -> None:
     bad, homes, library = json.loads(run.stdout)
     assert bad == []
     assert all(home.startswith(str(folder)) for home in homes)
-    assert library == str(folder / runtime_main.NATIVE / f"libstellwerk-{platform.machine()}.so")
+    assert library == str(folder / "stellwerk" / "collectives" / "native" / f"libstellwerk-{platform.machine()}.so")
 
 
 def test_it_is_unpacked_once_and_two_at_the_same_time_do_not_disturb_each_other(archive: Path) -> None:
@@ -144,16 +145,13 @@ def test_an_old_python_is_told_what_is_needed(
 
 
 def test_a_library_of_other_sources_is_not_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "collectives" / "native").mkdir(parents=True)
-    folder = tmp_path / "collectives" / "native"
-    for source in runtime.native_folder().iterdir():
-        if source.suffix in (".py", ".c", ".h"):
-            (folder / source.name).write_bytes(source.read_bytes())
-    monkeypatch.setattr(runtime, "native_folder", lambda: folder)
-    digest = runtime._compiler().source_digest()
-    (folder / "libstellwerk-aarch64.so").write_bytes(b"\x7fELF " + digest.encode())
+    for source in (*COLLECTIVES.sources, *COLLECTIVES.headers()):
+        (tmp_path / source).write_bytes((COLLECTIVES.folder / source).read_bytes())
+    library = COLLECTIVES._replace(folder=tmp_path)
+    monkeypatch.setattr(runtime, "LIBRARY", library)
+    (tmp_path / "libstellwerk-aarch64.so").write_bytes(b"\x7fELF " + library.source_digest().encode())
     assert prebuilt("aarch64") is not None
-    (folder / "run.c").write_text("/* newer */")
+    (tmp_path / "run.c").write_text("/* newer */")
     assert prebuilt("aarch64") is None
 
 

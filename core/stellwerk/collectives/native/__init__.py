@@ -1,1 +1,1 @@
-"""The C sources of the collective core and how they are compiled."""
+"""The C sources of the collective core; `stellwerk.native` compiles them."""

@@ -1,1 +1,1 @@
-"""C sources of the scan loop and how they are compiled."""
+"""C sources of the scan loop; `stellwerk.native` compiles them."""
