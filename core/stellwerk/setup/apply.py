@@ -8,16 +8,14 @@ in between, `resume` ends it the same way on every node at the next contact.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from stellwerk.model.errors import ApplyFailed, ConnectionFailed, DeadlineExceeded, StellwerkError
 from stellwerk.model.guard import FINAL_STATES, GuardState, GuardStatus, PingResult
-from stellwerk.model.plan import NodePlan, Plan
+from stellwerk.model.plan import NodePlan
 from stellwerk.model.text import say, whole
-from stellwerk.setup.journal import Journal
 from stellwerk.setup.outcome import (
-    CONTACT_S,
     HARD_LIMIT_S,
     LEASE_S,
     POLL_S,
@@ -25,36 +23,25 @@ from stellwerk.setup.outcome import (
     START_DEADLINE_S,
     ApplyEvent,
     ApplyOutcome,
-    Channel,
-    OnEvent,
     bare,
     build_outcome,
-    quiet,
 )
 from stellwerk.setup.plan_run import PlanRun
 from stellwerk.setup.resume import Resume
 from stellwerk.wire import from_wire, to_wire
 
 
+@dataclass(eq=False, repr=False)
 class Apply(PlanRun):
     """One run of one plan. To cancel it before the decision means *roll back*; after it, nothing."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        channels: Mapping[str, Channel],
-        journal: Journal,
-        on_event: OnEvent = quiet,
-        *,
-        lease_s: float = LEASE_S,
-        hard_limit_s: float = HARD_LIMIT_S,
-        settle_s: float = SETTLE_S,
-        contact_s: float = CONTACT_S,
-    ) -> None:
-        super().__init__(plan, channels, journal, on_event, contact_s=min(contact_s, lease_s * 2 / 3))
-        self._lease_s = lease_s
-        self._hard_limit_s = hard_limit_s
-        self._settle_s = settle_s
+    _: KW_ONLY
+    lease_s: float = LEASE_S
+    hard_limit_s: float = HARD_LIMIT_S
+    settle_s: float = SETTLE_S
+
+    def __post_init__(self) -> None:
+        self.contact_s = min(self.contact_s, self.lease_s * 2 / 3)
         self._holding: set[str] = set()
         self._first: asyncio.Task[str] | None = None
         self._stopped = False
@@ -67,13 +54,13 @@ class Apply(PlanRun):
 
     async def run(self) -> ApplyOutcome:
         """Apply and decide. Raises `ApplyFailed` when nodes are missing; every other end is an outcome."""
-        missing = [node.node for node in self._touched if node.node not in self._channels]
+        missing = [node.node for node in self.touched if node.node not in self.channels]
         if missing:
             raise ApplyFailed(
                 say("not connected: {missing}", missing=", ".join(missing)),
                 remedy="Connect all nodes of the plan first",
             )
-        if not self._touched:
+        if not self.touched:
             return build_outcome(self.plan, True, {}, say("every node is already as planned"))
         self.journal.write("begin", self.plan.plan_id, plan=to_wire(self.plan))
         cancelled = False
@@ -97,10 +84,10 @@ class Apply(PlanRun):
         """Bring all nodes to *holding* and look from node to node. Returns what went wrong, or ""."""
         renewing = asyncio.create_task(self._keep_leases(), name="lease renewal")
         try:
-            peers = [node for node in self._touched if not node.last]
+            peers = [node for node in self.touched if not node.last]
             results = await asyncio.gather(*(self._start(node) for node in peers))
             problem = next((r for r in results if r), "")
-            for node in (n for n in self._touched if n.last):
+            for node in (n for n in self.touched if n.last):
                 problem = problem or await self._start(node)
             return problem or await self._look_around()
         finally:
@@ -108,8 +95,8 @@ class Apply(PlanRun):
             await asyncio.gather(renewing, return_exceptions=True)
 
     async def _start(self, node: NodePlan) -> str:
-        channel = self._channels[node.node]
-        params = self._start_params(node, self._lease_s, self._hard_limit_s)
+        channel = self.channels[node.node]
+        params = self._start_params(node, self.lease_s, self.hard_limit_s)
 
         def progress(data: Any) -> None:
             self._show(node.node, from_wire(GuardStatus, data))
@@ -119,10 +106,10 @@ class Apply(PlanRun):
                 "net.guard.start", params, GuardStatus, deadline_s=START_DEADLINE_S, on_progress=progress
             )
         except (ConnectionFailed, DeadlineExceeded) as error:
-            self._on_event(ApplyEvent(node.node, "waiting", str(error)))
+            self.on_event(ApplyEvent(node.node, "waiting", str(error)))
             status = await self._await_start(node, error)
             if status.state is GuardState.IDLE:  # it may hold the change or not: nobody knows before it answers
-                self._on_event(ApplyEvent(node.node, "waiting", status.why))
+                self.on_event(ApplyEvent(node.node, "waiting", status.why))
                 return _of(node.node, status.why)
         except StellwerkError as error:
             return _of(node.node, bare(error))
@@ -134,18 +121,18 @@ class Apply(PlanRun):
 
     async def _await_start(self, node: NodePlan, error: StellwerkError) -> GuardStatus:
         """The connection went while the node was at work: see what it made of it."""
-        channel = self._channels[node.node]
+        channel = self.channels[node.node]
         late = isinstance(error, DeadlineExceeded)
         why = say("the connection was lost ({error})", error=bare(error)) if late else bare(error)
         lost = GuardStatus(GuardState.IDLE, self.plan.plan_id, why=why)
         try:
-            async with asyncio.timeout(self._contact_s):
+            async with asyncio.timeout(self.contact_s):
                 while True:
                     try:
-                        await channel.ready(self._contact_s)
+                        await channel.ready(self.contact_s)
                         status: GuardStatus = await channel.call("net.guard.status", {}, GuardStatus, deadline_s=10)
                     except StellwerkError as again:
-                        self._on_event(ApplyEvent(node.node, "waiting", bare(again)))
+                        self.on_event(ApplyEvent(node.node, "waiting", bare(again)))
                         await asyncio.sleep(POLL_S)
                         continue
                     if status.plan_id != self.plan.plan_id:
@@ -158,28 +145,28 @@ class Apply(PlanRun):
 
     async def _keep_leases(self) -> None:
         while True:
-            await asyncio.sleep(self._lease_s / 6)
+            await asyncio.sleep(self.lease_s / 6)
             await asyncio.gather(*(self._renew(name) for name in sorted(self._holding)))
 
     async def _renew(self, name: str) -> None:
         try:
-            status = await self._channels[name].call(
-                "net.guard.renew", {"plan_id": self.plan.plan_id}, GuardStatus, deadline_s=self._lease_s / 6
+            status = await self.channels[name].call(
+                "net.guard.renew", {"plan_id": self.plan.plan_id}, GuardStatus, deadline_s=self.lease_s / 6
             )
         except StellwerkError as error:
             # Not an end yet: the lease outlasts several missed renewals.
-            self._on_event(ApplyEvent(name, "waiting", say("lease not renewed: {error}", error=bare(error))))
+            self.on_event(ApplyEvent(name, "waiting", say("lease not renewed: {error}", error=bare(error))))
         else:
             self._show(name, status)
 
     async def _look_around(self) -> str:
         """Every node must reach its neighbours over the new addresses, within the settling time."""
         waiting = {
-            (n.node, netdev, peer) for n in self.plan.nodes for netdev, peer in n.peers if n.node in self._channels
+            (n.node, netdev, peer) for n in self.plan.nodes for netdev, peer in n.peers if n.node in self.channels
         }
-        self._on_event(ApplyEvent(None, "checking", say("{count} neighbours to reach", count=len(waiting))))
+        self.on_event(ApplyEvent(None, "checking", say("{count} neighbours to reach", count=len(waiting))))
         last: dict[tuple[str, str, str], str] = {}
-        deadline = asyncio.get_running_loop().time() + self._settle_s
+        deadline = asyncio.get_running_loop().time() + self.settle_s
         while waiting:
             tried = sorted(waiting)
             answers = await asyncio.gather(*(self._ping(*item) for item in tried))
@@ -204,7 +191,7 @@ class Apply(PlanRun):
     async def _left_holding(self, name: str) -> bool:
         """A node that is away still holds as far as we know; one that answers says it itself."""
         try:
-            status = await self._channels[name].call("net.guard.status", {}, GuardStatus, deadline_s=10)
+            status = await self.channels[name].call("net.guard.status", {}, GuardStatus, deadline_s=10)
         except StellwerkError:
             return False
         return bool(status.state is not GuardState.HOLDING or status.plan_id != self.plan.plan_id)
@@ -219,28 +206,28 @@ class Apply(PlanRun):
             "timeout_s": 1.0,
         }
         try:
-            answer = await self._channels[node].call("verify.ping", params, PingResult, deadline_s=8)
+            answer = await self.channels[node].call("verify.ping", params, PingResult, deadline_s=8)
         except StellwerkError as error:
             return bare(error)
         return "" if answer.received else answer.error or say("no answer")
 
     async def _second_phase(self, verdict: str, why: str) -> ApplyOutcome:
-        self._on_event(
+        self.on_event(
             ApplyEvent(
                 None, "decided", say("keep the new network") if verdict == "confirm" else say("go back: {why}", why=why)
             )
         )
-        outcomes = await asyncio.gather(*(self._settle(node.node, verdict, why) for node in self._touched))
+        outcomes = await asyncio.gather(*(self._settle(node.node, verdict, why) for node in self.touched))
         result = self._write_outcomes(verdict, {outcome.node: outcome for outcome in outcomes}, why)
         if verdict == "confirm" and not result.consistent and result.settled:
             # A node went back between our look and its confirm: the same way out as after a crash.
-            repaired = await Resume(self.plan, self._channels, self.journal, self._on_event).run()
+            repaired = await Resume(self.plan, self.channels, self.journal, self.on_event).run()
             return repaired
         return self._end(result, why)
 
     def _show(self, node: str, status: GuardStatus) -> None:
         text = status.step or status.why
-        self._on_event(ApplyEvent(node, status.state.value, text, status.lease_left_s))
+        self.on_event(ApplyEvent(node, status.state.value, text, status.lease_left_s))
 
 
 def _of(node: str, why: str) -> str:

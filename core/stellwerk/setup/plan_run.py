@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from stellwerk.model.plan import NodePlan, Plan
@@ -21,24 +22,20 @@ from stellwerk.setup.settle import settle_node
 from stellwerk.wire import to_wire
 
 
+@dataclass(eq=False, repr=False)
 class PlanRun:
     """One run over the nodes of a plan."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        channels: Mapping[str, Channel],
-        journal: Journal,
-        on_event: OnEvent = quiet,
-        *,
-        contact_s: float = CONTACT_S,
-    ) -> None:
-        self.plan = plan
-        self.journal = journal
-        self._channels = channels
-        self._on_event = on_event
-        self._contact_s = contact_s
-        self._touched = tuple(node for node in plan.nodes if node.changes)
+    plan: Plan
+    channels: Mapping[str, Channel]
+    journal: Journal
+    on_event: OnEvent = quiet
+    _: KW_ONLY
+    contact_s: float = CONTACT_S
+
+    @property
+    def touched(self) -> tuple[NodePlan, ...]:
+        return tuple(node for node in self.plan.nodes if node.changes)
 
     def _start_params(self, node: NodePlan, lease_s: float, hard_limit_s: float) -> dict[str, Any]:
         """What `net.guard.start` is told."""
@@ -50,7 +47,7 @@ class PlanRun:
         }
 
     async def _settle(self, name: str, verdict: str, why: str) -> NodeOutcome:
-        return await settle_node(self._channels[name], self.plan.plan_id, verdict, why, self._contact_s, self._on_event)
+        return await settle_node(self.channels[name], self.plan.plan_id, verdict, why, self.contact_s, self.on_event)
 
     def _decide(self, verdict: str, why: str) -> None:
         self.journal.write("decision", self.plan.plan_id, verdict=verdict, why=why)
@@ -64,5 +61,5 @@ class PlanRun:
         """The journal is closed when every node is on the same side; else the next contact goes on."""
         if result.consistent:
             self.journal.write("end", self.plan.plan_id, applied=result.applied)
-        self._on_event(ApplyEvent(None, "done", why))
+        self.on_event(ApplyEvent(None, "done", why))
         return result

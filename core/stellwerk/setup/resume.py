@@ -36,19 +36,19 @@ class Resume(PlanRun):
 
     async def _settle_all(self, verdict: str, why: str) -> dict[str, NodeOutcome]:
         async def one(node: NodePlan) -> NodeOutcome:
-            if node.node not in self._channels:
+            if node.node not in self.channels:
                 return NodeOutcome(node.node, "unknown", "not connected")
             return await self._settle(node.node, verdict, why)
 
-        outcomes = await asyncio.gather(*(one(node) for node in self._touched))
+        outcomes = await asyncio.gather(*(one(node) for node in self.touched))
         return {outcome.node: outcome for outcome in outcomes}
 
     async def _bring_forward(self, outcomes: dict[str, NodeOutcome]) -> dict[str, NodeOutcome]:
         """Nodes whose lease ran out after the decision to keep: apply again and confirm at once."""
-        for node in self._touched:
+        for node in self.touched:
             if outcomes[node.node].configuration != "old":
                 continue
-            channel = self._channels[node.node]
+            channel = self.channels[node.node]
             params = self._start_params(node, LEASE_S, HARD_LIMIT_S)
             try:
                 await channel.call("net.guard.start", params, GuardStatus, deadline_s=START_DEADLINE_S)
