@@ -23,7 +23,7 @@ from stellwerk_agent.rpc import refused_by_system
 from stellwerk_gui import theme
 from stellwerk_gui.errorbox import ErrorBox
 from stellwerk_gui.language import install_language, local
-from stellwerk_gui.setup.look import CablePanel
+from stellwerk_gui.setup.look import CableAdvice
 from stellwerk_gui.setup.proof_cells import said
 from stellwerk_gui.widgets.controls import sentence
 
@@ -62,7 +62,7 @@ def shown(widget: QWidget) -> list[str]:
 def test_the_findings_of_the_cables_are_german(german: None, wiring: list[object]) -> None:
     look = look_at(4, wiring)
     assert look.cable_findings
-    panel = CablePanel()
+    panel = CableAdvice()
     panel.show_look(look)
     assert [text for text in shown(panel) if ENGLISH.search(text)] == []
     assert any("Port" in text and "spark-" in text for text in shown(panel))

@@ -110,7 +110,7 @@ class LookStep(StepPage):
         self.table = MachineTable()
         self.table.hide()
         self.column.addWidget(self.table, 1)
-        self.panel = CablePanel()
+        self.panel = CableAdvice()
         self.panel.unlock = controller.unlock_sudo
         self.panel.use_chain = self._use_chain
         self.panel.lit = self._light
@@ -244,7 +244,7 @@ def topology_words(look: Look) -> str:
     return topology_word(kind)
 
 
-class CablePanel(QFrame):
+class CableAdvice(QFrame):
     """What is wrong with the cables and which hand movement mends it."""
 
     def __init__(self) -> None:

@@ -238,26 +238,7 @@
   </message>
  </context>
  <context>
-  <name>CableDetails</name>
-  <message>
-   <source>Cable</source>
-   <translation>Kabel</translation>
-  </message>
-  <message>
-   <source>Cable to the switch</source>
-   <translation>Kabel zum Switch</translation>
-  </message>
-  <message>
-   <source>Port {n}, sent</source>
-   <translation>Port {n}, gesendet</translation>
-  </message>
-  <message>
-   <source>port {n}</source>
-   <translation>Port {n}</translation>
-  </message>
- </context>
- <context>
-  <name>CablePanel</name>
+  <name>CableAdvice</name>
   <message>
    <source>1 cable is right</source>
    <translation>1 Kabel ist richtig</translation>
@@ -341,6 +322,25 @@
   <message>
    <source>{n} things to put right</source>
    <translation>{n} Sachen sind zu richten</translation>
+  </message>
+ </context>
+ <context>
+  <name>CableDetails</name>
+  <message>
+   <source>Cable</source>
+   <translation>Kabel</translation>
+  </message>
+  <message>
+   <source>Cable to the switch</source>
+   <translation>Kabel zum Switch</translation>
+  </message>
+  <message>
+   <source>Port {n}, sent</source>
+   <translation>Port {n}, gesendet</translation>
+  </message>
+  <message>
+   <source>port {n}</source>
+   <translation>Port {n}</translation>
   </message>
  </context>
  <context>
