@@ -19,6 +19,7 @@ from stellwerk.model.errors import BadInput
 if TYPE_CHECKING:
     from stellwerk.serving.decision.replay import Replayed
     from stellwerk.serving.policy.compiled import CompiledPolicy
+    from stellwerk.serving.policy.errors import Problem
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -77,10 +78,14 @@ def read_text(path: Path) -> str:
 
 def show_problems(path: Path, errors: Any) -> None:
     for problem in errors.problems:
-        card = f" [{problem.card}]" if problem.card else ""
-        click.echo(f"{path}:{problem.line}:{problem.column}:{card} {problem.what} {problem.remedy}", err=True)
+        click.echo(_placed(path, problem), err=True)
     count = len(errors.problems)
     click.echo(f"{count} problem{'s' * (count != 1)}.", err=True)
+
+
+def _placed(path: Path, problem: Problem) -> str:
+    card = f" [{problem.card}]" if problem.card else ""
+    return f"{path}:{problem.line}:{problem.column}:{card} {problem.what} {problem.remedy}"
 
 
 @policy.command()
@@ -111,7 +116,9 @@ def check(file: Path, do_upgrade: bool, as_json: bool) -> None:
         if not as_json:
             show_problems(file, errors)
     if as_json:
-        click.echo(json.dumps({"valid": not problems, "problems": problems, "upgraded": list(notes)}, indent=2))
+        warnings = [asdict(warning) for warning in found.policy.warnings] if found is not None else []
+        value = {"valid": not problems, "problems": problems, "warnings": warnings, "upgraded": list(notes)}
+        click.echo(json.dumps(value, indent=2))
     else:
         for note in notes:
             click.echo(f"upgraded: {note}")
@@ -143,6 +150,8 @@ def _say_fine(file: Path, found: CompiledPolicy) -> None:
     from stellwerk.serving.decision.switchyard import INSTALL, installed
     from stellwerk.serving.policy.model import SwitchyardStep
 
+    for warning in found.policy.warnings:
+        click.echo(f"{_placed(file, warning)} (warning)", err=True)
     steps = found.policy.steps
     click.echo(f"{file}: fine. {len(found.models)} models, {len(steps)} steps, {len(found.pools)} pools.")
     if any(isinstance(step, SwitchyardStep) for step in steps.values()) and not installed():

@@ -22,6 +22,7 @@ from stellwerk.serving.policy.model import (
     OneOf,
     Operator,
 )
+from stellwerk.serving.policy.search import make_search
 
 Test = Callable[[Walk], bool]
 
@@ -33,16 +34,7 @@ OPERATORS: dict[Operator, Callable[[float, float], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-# A regular expression sees at most this many characters of a turn, so that a huge prompt cannot stall the gateway.
-REGEX_WINDOW = 16_384
 _IDLE = PoolState()
-_IDLE_START = re.compile(r"((?:\(\?[aimsx]+\))?)\.\*\??(?![*+?{])")
-
-
-def without_idle_start(pattern: str) -> str:
-    """The same search without `.*` at its start, which finds nothing more and makes `re` try all pairs of places."""
-    found = _IDLE_START.match(pattern)
-    return found[1] + pattern[found.end() :] if found is not None else pattern
 
 
 def compile_condition(condition: Condition) -> Test:
@@ -64,8 +56,8 @@ def compile_condition(condition: Condition) -> Test:
         case OneOf():
             return _one_of(condition)
         case Matches(pattern):
-            search = re.compile(without_idle_start(pattern)).search
-            return lambda walk: search(walk.request.last_user[:REGEX_WINDOW]) is not None
+            search = make_search(pattern)
+            return lambda walk: search(walk.request.last_user)
         case Header(name, None):
             return lambda walk: name in walk.request.headers
         case Header(name, str() as pattern):

@@ -118,7 +118,7 @@ def _read(reader: Reader, root: MappingNode) -> Policy | None:
         _check_classify(reader, step, cards["steps"][name][1], classifiers, set(keys["classifiers"]))
     if version is None or "models" not in values or "pools" not in values:
         return None
-    return Policy(version, models, pools, classifiers, steps, gateway, salt or "", marks)
+    return Policy(version, models, pools, classifiers, steps, gateway, salt or "", marks, tuple(reader.warnings))
 
 
 def _version(reader: Reader, node: Node | None) -> int | None:

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from stellwerk.serving.policy.errors import Problem
+
 SCHEMA_VERSION = 1
 
 Balance = Literal["least_busy", "round_robin", "prefix"]
@@ -280,3 +282,4 @@ class Policy:
     gateway: GatewayOptions = field(default_factory=GatewayOptions)
     salt: str = ""  # mixed into sticky splits; changing it deals all sessions anew
     marks: Mapping[tuple[str, str], Mark] = field(default_factory=dict)  # ("pools", name) -> place of the card
+    warnings: tuple[Problem, ...] = ()  # what works, but not as its writer may think

@@ -21,9 +21,12 @@ from stellwerk.serving.policy.model import (
 )
 from stellwerk.serving.policy.reader import Reader, depth_guard, nearest
 from stellwerk.serving.policy.runaway import runs_away
+from stellwerk.serving.policy.search import WINDOW, window_of
 from stellwerk.serving.policy.source import MappingNode, Node, ScalarNode, tag_of
 
 _COMPARISON = re.compile(r"(<=|>=|==|!=|<|>|=)?\s*(\d[\d_]*(?:\.\d+)?)\s*([kKM]?)\s*(%?)")
+_LEAST_WINDOW = 16  # characters; what can be searched for in fewer is no help to anybody
+_SIMPLER = "Take out look-arounds of several letters, atomic groups, back-references, or repetitions of a thousand."
 _SCALES = {"": 1.0, "k": 1000.0, "K": 1000.0, "M": 1_000_000.0}
 
 
@@ -112,6 +115,13 @@ def _regex(reader: Reader, node: Node) -> list[Condition]:
             "Take one of two nested repetitions out, or let the alternatives begin with different letters.",
         )
         return []
+    window = window_of(pattern)
+    if window < _LEAST_WINDOW:
+        reader.error(node, "This regular expression may take some prompts very long.", _SIMPLER)
+        return []
+    if window < WINDOW:
+        what = f"This regular expression may take long, so only the first {window} characters of a turn are searched."
+        reader.warning(node, what, _SIMPLER)
     return [Matches(pattern)]
 
 

@@ -72,12 +72,20 @@ class Reader:
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
+        self.warnings: list[Problem] = []
         self.card: str | None = None
 
     def error(self, node: Node, what: str, remedy: str) -> None:
         """Note a mistake at the start of a node."""
+        self.problems.append(self._at(node, what, remedy))
+
+    def warning(self, node: Node, what: str, remedy: str) -> None:
+        """Note what works, but not as its writer may think."""
+        self.warnings.append(self._at(node, what, remedy))
+
+    def _at(self, node: Node, what: str, remedy: str) -> Problem:
         mark = node.start_mark
-        self.problems.append(Problem(mark.line + 1, mark.column + 1, what, remedy, self.card))
+        return Problem(mark.line + 1, mark.column + 1, what, remedy, self.card)
 
     def mark(self, node: Node) -> Mark:
         return Mark(node.start_mark.line + 1, node.start_mark.column + 1)

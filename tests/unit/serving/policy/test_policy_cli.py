@@ -57,7 +57,30 @@ def priced(tmp_path: Path) -> Path:
 
 def test_a_good_file_is_called_fine(sample: Path) -> None:
     assert "fine. 2 models, 4 steps, 2 pools." in run("check", sample).output
-    assert as_json("check", sample) == {"valid": True, "problems": [], "upgraded": []}
+    assert as_json("check", sample) == {"valid": True, "problems": [], "warnings": [], "upgraded": []}
+
+
+def test_check_warns_of_an_expression_that_sees_only_the_start_of_a_turn(tmp_path: Path) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(
+        f"version: 1\nmodels: {{auto: t}}\n{POOLS}steps:\n  t:\n    when:\n"
+        "      - {if: {matches: '(\\w+) .*\\1'}, to: large}\n    else: small\n"
+    )
+    line = path.read_text().count("\n") - 1
+    said = run("check", path).output
+    assert f"{path}:{line}:24: [step t] This regular expression may take long, so only the first " in said
+    assert "fine." in said
+    (warning,) = as_json("check", path)["warnings"]
+    assert (warning["line"], warning["column"], warning["card"]) == (line, 24, "step t")
+
+
+def test_check_refuses_an_expression_that_would_see_next_to_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(
+        f"version: 1\nmodels: {{auto: t}}\n{POOLS}steps:\n  t:\n    when:\n"
+        "      - {if: {matches: '(.*) (.*) (.*) (.*) (.*)\\1'}, to: large}\n    else: small\n"
+    )
+    assert "may take some prompts very long" in run("check", path, expect=1).output
 
 
 def test_problems_are_printed_like_a_compilers(sample: Path) -> None:

@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from stellwerk.serving.policy.conditions import without_idle_start
 from stellwerk.serving.policy.runaway import runs_away
 
 
@@ -35,19 +32,3 @@ def test_a_repeated_part_with_several_ways_to_match_is_found(pattern: str) -> No
 def test_usual_expressions_pass(pattern: str) -> None:
     re.compile(pattern)
     assert not runs_away(pattern)
-
-
-@given(
-    st.sampled_from(["", "(?i)", "(?s)", "(?im)"]),
-    st.sampled_from(["", ".*", ".*?", ".*+", ".+"]),
-    st.sampled_from(["a", "A.*b|c", "^a", "b$", r"\bab", "(?<=a)b", "(a)b\\1", ".*b", ""]),
-    st.text("abAB \n", max_size=12),
-)
-def test_a_search_finds_the_same_without_the_idle_part_at_its_start(
-    flags: str, start: str, rest: str, text: str
-) -> None:
-    pattern = flags + start + rest
-    shorter = without_idle_start(pattern)
-    assert (re.search(shorter, text) is None) == (re.search(pattern, text) is None)
-    if start in (".*", ".*?") and not rest.startswith(".*"):
-        assert shorter == flags + rest
