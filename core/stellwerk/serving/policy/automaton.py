@@ -140,7 +140,8 @@ class Automaton:
             case _ if kind in _LETTERS:
                 return self._one_of(_written(kind, detail), then, flags)
             case "ASSERT" | "ASSERT_NOT" if len(detail[1]) == 1 and str(detail[1][0][0]) in _LETTERS:
-                return self._joint([(self._look(*detail, flags, kind == "ASSERT"), then)])
+                direction, inner = detail
+                return self._joint([(self._look(direction, inner, flags, kind == "ASSERT"), then)])
             case "AT":
                 return self._joint([(self._gap(str(detail), flags), then)])
             case "BRANCH":
@@ -151,7 +152,8 @@ class Automaton:
                     flags &= ~_KINDS
                 return self._items(inner, then, (flags | more) & ~less)
             case "MAX_REPEAT" | "MIN_REPEAT":
-                return self._repeat(*detail, then, flags)
+                least, most, inner = detail
+                return self._repeat(least, most, inner, then, flags)
         raise TooComplex
 
     def _one_of(self, text: str, then: int, flags: int) -> int:
