@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from stellwerk.serving.decision.request import Turn
 
@@ -23,10 +24,10 @@ _LOOK_BACK = 6  # user turns
 
 # Blocks that agents and editors put into user turns on their own.
 _INJECTED = re.compile(
-    r"<(system-reminder|system_reminder|environment_context|environment_details|user_instructions|"
+    r"<(?=[aceilsu])(system-reminder|system_reminder|environment_context|environment_details|user_instructions|"
     r"local-command-stdout|local-command-caveat|command-name|command-message|command-args|ide_selection|"
-    r"ide_opened_file|context|additional_data|attached_files)\b[^>]*>.*?(?:</\1\s*>|\Z)",
-    re.DOTALL | re.IGNORECASE,
+    r"ide_opened_file|context|additional_data|attached_files)\b",
+    re.IGNORECASE,
 )
 _WORDS = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 
@@ -54,7 +55,24 @@ def spoken(text: str) -> str:
     """A user's turn without what programs put into it."""
     if "<" not in text:
         return text.strip()
-    return _INJECTED.sub(" ", text).strip()
+    pieces: list[str] = []
+    position = 0
+    for opening in _INJECTED.finditer(text):
+        if opening.start() < position:
+            continue  # inside a block that has been left out
+        end_of_tag = text.find(">", opening.end())
+        if end_of_tag < 0:
+            break  # no tag behind this one has an end either
+        pieces.append(text[position : opening.start()])
+        closing = _closing(opening[1].lower()).search(text, end_of_tag + 1)
+        position = closing.end() if closing is not None else len(text)
+    pieces.append(text[position:])
+    return " ".join(pieces).strip()
+
+
+@cache
+def _closing(name: str) -> re.Pattern[str]:
+    return re.compile(rf"</{re.escape(name)}\s*>", re.IGNORECASE)
 
 
 def is_nod(text: str) -> bool:
@@ -69,6 +87,9 @@ def is_nod(text: str) -> bool:
 
 def clipped(text: str) -> bytes:
     """UTF-8 of a text, its middle left out when it is very long."""
+    if len(text) > HEAD_BYTES + TAIL_BYTES:  # a letter has a byte at least, so all that is kept is in these pieces
+        head, tail = (piece.encode("utf-8", "replace") for piece in (text[:HEAD_BYTES], text[-TAIL_BYTES:]))
+        return head[:HEAD_BYTES] + b"\n" + tail[-TAIL_BYTES:]
     raw = text.encode("utf-8", "replace")
     if len(raw) <= HEAD_BYTES + TAIL_BYTES:
         return raw

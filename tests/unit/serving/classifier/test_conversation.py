@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-import pytest
+import re
 
-from stellwerk.serving.classifier.conversation import clipped, is_nod, judge_turns, spoken
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stellwerk.serving.classifier.conversation import (
+    HEAD_BYTES,
+    TAIL_BYTES,
+    clipped,
+    is_nod,
+    judge_turns,
+    spoken,
+)
 from stellwerk.serving.decision.request import Turn
 
 HARD = "Prove that every finite group of prime order is cyclic, and derive its automorphism group step by step."
@@ -88,3 +99,33 @@ def test_a_very_long_prompt_is_looked_at_from_both_ends() -> None:
     assert len(raw) < 20_000
     assert raw.startswith(b"start")
     assert raw.endswith(b"end")
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["<context", "<Context>", "</context>", "</CONTEXT \n>", "<context id=1>", ">", "<command-name>", "a", " ",
+             "</command-name>", "<contexts>", "<", "\n", "</context", "<command-args x", "<b>", "</command-args>"]
+        ),
+        max_size=12,
+    ).map("".join)
+)  # fmt: skip
+def test_what_is_left_of_a_turn_is_what_one_expression_would_leave(text: str) -> None:
+    names = "context|command-name|command-args"
+    whole = re.compile(rf"<({names})\b[^>]*>.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+    assert spoken(text) == whole.sub(" ", text).strip()
+
+
+@pytest.mark.parametrize("part", ["<context", "<context>", "<context></", "</context ", "<context x><"])
+def test_a_megabyte_of_half_open_tags_is_read_in_one_go(part: str) -> None:
+    """An expression that tries every tag to the end of the text would be busy for a quarter of an hour."""
+    text = part * 150_000
+    assert len(spoken(text)) <= len(text)
+
+
+@given(st.text("aä漢\ud800", max_size=6), st.sampled_from([0, 1, 5000, HEAD_BYTES, HEAD_BYTES + TAIL_BYTES]))
+def test_what_is_cut_out_of_a_long_text_is_cut_at_the_same_bytes(part: str, count: int) -> None:
+    text = (part or "x") * count
+    raw = text.encode("utf-8", "replace")
+    whole = len(raw) <= HEAD_BYTES + TAIL_BYTES
+    assert clipped(text) == (raw if whole else raw[:HEAD_BYTES] + b"\n" + raw[-TAIL_BYTES:])
