@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from typing import Any
 
@@ -142,6 +143,31 @@ def test_token_estimates_lie_near_what_tokenizers_count() -> None:
     assert with_tools.prompt_tokens > 100
     picture = view(messages=[{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}])
     assert picture.prompt_tokens > 500
+
+
+@given(st.text(max_size=40), st.integers(1, 4))
+def test_the_estimate_of_a_long_text_is_that_of_all_its_bytes(text: str, piece: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("stellwerk.serving.decision.request._PIECE", piece)
+        size = len(text.encode("utf-8", "surrogatepass"))
+        assert estimate_tokens(text) == int(size / 3.6) + (size > 0)
+
+
+def test_a_very_long_opening_is_known_by_its_ends_and_its_length() -> None:
+    long = "x" * (1 << 20)
+
+    def key(text: str) -> str | None:
+        return view(messages=[{"role": "user", "content": text}]).session_key
+
+    assert key("a" + long + "b") == key("a" + long + "b")
+    assert len({key(long), key(long + "x"), key("a" + long), key("b" + long), key(long + "b")}) == 5
+
+
+def test_the_collector_of_garbage_rests_only_while_a_large_body_is_read() -> None:
+    assert gc.isenabled()
+    assert RequestView("m", b'{"messages": [' + b" " * (1 << 20) + b"]}").data == {"messages": []}
+    assert RequestView("m", b"[" * (2 << 20)).data == {}
+    assert gc.isenabled()
 
 
 def test_bytes_that_are_no_json_count_as_nothing() -> None:
