@@ -88,7 +88,7 @@ class Application(QObject):
         self.trial = Trial(self.bridge, self)
         self.prompts = GuiPrompts(self.shell)
         self.answers = TrialAnswers(self.prompts)
-        self.controller.use_prompts(self.answers)  # type: ignore[arg-type]
+        self.controller.pairing.use_prompts(self.answers)  # type: ignore[arg-type]
         self.cluster_page = ClusterPage(self.controller)
         self.setup_page = SetupPage(self.controller)
         self.monitor_page = MonitorPage(self.controller)
@@ -180,7 +180,7 @@ class Application(QObject):
             return
 
         def opened() -> None:
-            self.controller.add_targets(targets)
+            self.controller.pairing.add(targets)
             self.shell.open_page("setup")
             self.setup_page.open_step("find")
 

@@ -68,7 +68,7 @@ class Asking(QObject):
 
     def _unpair(self, name: str, away: bool) -> None:
         self.unpairing.emit()
-        self.controller.remove(name, forget_unreachable=away, done=partial(self._unpaired, name))
+        self.controller.pairing.remove(name, forget_unreachable=away, done=partial(self._unpaired, name))
 
     def _unpaired(self, name: str, report: Any) -> None:
         left = tuple(getattr(report, "left", ()))

@@ -68,7 +68,7 @@ class Changes(QObject):
 
     def undo(self, plan: Plan, force: bool = False) -> None:
         """Bring all machines of `plan` back to what they had before it."""
-        prompts = self.controller.prompts
+        prompts = self.controller.pairing.prompts
 
         async def work(session: Any) -> Any:
             from stellwerk.setup.room import require_room

@@ -9,26 +9,24 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from stellwerk.model.errors import Busy, StellwerkError
+from stellwerk.model.errors import StellwerkError
 from stellwerk.setup.store import Cluster, ClusterFolder, ClusterLock, ClusterStore
 from stellwerk_gui.bridge import Bridge, Task
 from stellwerk_gui.language import local
 from stellwerk_gui.node import NodeSnapshot
+from stellwerk_gui.pairing import Pairing
 
 if TYPE_CHECKING:
     from stellwerk.model.fabric import TopologyKind
     from stellwerk.remote import LinkState
-    from stellwerk.remote.target import Target
     from stellwerk.setup.look import Look
     from stellwerk.setup.session import ClusterSession
     from stellwerk.telemetry import TelemetryStore
-    from stellwerk_gui.prompts import GuiPrompts
 
 RELOOK_PAUSE_S = 1.0
 FOLLOWED = ("chain", "switch")  # kinds that were chosen: two machines or a line of them would be recommended otherwise
@@ -74,11 +72,10 @@ class ClusterController(QObject):
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
         self._soon.setInterval(GATHER_MS)
-        self._soon.timeout.connect(self._refresh_nodes)
+        self._soon.timeout.connect(self.refresh_nodes)
         self.relay = Relay(self)
         self.relay.arrived.connect(self._take)
-        self._prompts: GuiPrompts | None = None
-        self._sudo_given = False
+        self.pairing = Pairing(self)
 
     # -- the cluster ---------------------------------------------------------------------------------------------
 
@@ -89,15 +86,6 @@ class ClusterController(QObject):
     @property
     def telemetry(self) -> TelemetryStore | None:
         return self.session.telemetry if self.session is not None else None
-
-    @property
-    def prompts(self) -> GuiPrompts:
-        """Who asks a person; set when the window is built."""
-        assert self._prompts is not None, "prompts are set when the window is built"
-        return self._prompts
-
-    def use_prompts(self, prompts: GuiPrompts) -> None:
-        self._prompts = prompts
 
     def new_cluster(self, name: str) -> None:
         """Make an empty cluster and open it."""
@@ -111,12 +99,12 @@ class ClusterController(QObject):
             self.session = session
             self.wanted = _chosen_kind(session.cluster)
             session.on_state(lambda name, state, reason: self.relay.send("state", (name, state, reason)))
-            self._refresh_nodes()
+            self.refresh_nodes()
             self.cluster_changed.emit()
             if session.links:
                 self.bridge.submit(self._connect(session), done=lambda _: self._connected())
             if session.cluster.unpaired:  # after the line above: to these nobody connects before a person pairs them
-                self.bridge.submit(_name_unpaired(session), done=lambda _: self._refresh_nodes())
+                self.bridge.submit(_name_unpaired(session), done=lambda _: self.refresh_nodes())
             if done is not None:
                 done()
 
@@ -133,7 +121,7 @@ class ClusterController(QObject):
         self.close_cluster(start)
 
     def _connected(self) -> None:
-        self._refresh_nodes()
+        self.refresh_nodes()
         self.connected.emit()
 
     def _could_not_open(self, error: StellwerkError) -> None:
@@ -151,7 +139,7 @@ class ClusterController(QObject):
         self.stop_looking()
         self.nodes, self.look, self.wanted, self.looked_at_s = (), None, None, None
         self._said.clear()
-        given, self._sudo_given = self._sudo_given, False
+        given, self.pairing.sudo_given = self.pairing.sudo_given, False
 
         def closed() -> None:
             self._release()
@@ -170,112 +158,6 @@ class ClusterController(QObject):
         lock, self._lock, self.folder = self._lock, None, None
         if lock is not None:
             lock.__exit__(None, None, None)
-
-    # -- machines ------------------------------------------------------------------------------------------------
-
-    def add_targets(self, targets: tuple[Target, ...]) -> None:
-        """Put machines on the list; those that are on it already stay once."""
-        session = self._open_session()
-
-        async def add() -> None:
-            try:
-                for target in targets:
-                    session.add(target)
-            finally:
-                session.keep_unpaired()
-
-        def failed(error: StellwerkError) -> None:
-            self._refresh_nodes()
-            self.problem.emit(error)
-
-        self.bridge.submit(add(), done=lambda _: self._refresh_nodes(), failed=failed)
-
-    def remove(
-        self,
-        name: str,
-        forget_unreachable: bool = False,
-        *,
-        take_over: bool = False,
-        done: Callable[[Any], None] | None = None,
-    ) -> Task:
-        """Take a machine off: un-pairs it when it was paired. `done` gets what un-pairing left, or None."""
-        session = self._open_session()
-
-        async def remove() -> Any:
-            if any(n.name == name for n in session.cluster.nodes):
-                return await session.unpair(name, forget_unreachable=forget_unreachable, take_over=take_over)
-            await session.links.pop(name).close()
-            session.keep_unpaired()
-            return None
-
-        def removed(report: Any) -> None:
-            self._refresh_nodes()
-            if done is not None:
-                done(report)
-
-        def failed(error: StellwerkError) -> None:
-            self._refresh_nodes()
-            if isinstance(error, Busy):
-                again = partial(self.remove, name, forget_unreachable, take_over=True, done=done)
-                self.held.emit(error, again)
-            else:
-                self.problem.emit(error)
-
-        return self.bridge.submit(remove(), done=removed, failed=failed)
-
-    def pair(self, names: tuple[str, ...] = ()) -> Task:
-        """Pair all machines that are not ready, or the named ones."""
-        session = self._open_session()
-        assert self._prompts is not None, "prompts are set when the window is built"
-        prompts = self._prompts
-        wanted = names or tuple(n.name for n in self.nodes if not n.ready)
-
-        async def pair() -> dict[str, StellwerkError | None]:
-            results = await session.pair(prompts, wanted)
-            session.watch(self.rate_hz)
-            return results
-
-        return self.bridge.submit(pair(), done=lambda _: self._refresh_nodes())
-
-    def unlock_sudo(self, done: Callable[[], None] | None = None) -> Task:
-        """Ask for the sudo password and let the agents use it until `forget_sudo`."""
-        session = self._open_session()
-        assert self._prompts is not None, "prompts are set when the window is built"
-        prompts = self._prompts
-        self._sudo_given = True
-
-        async def unlock() -> Any:
-            return await session.unlock_sudo(prompts)
-
-        return self.bridge.submit(unlock(), done=lambda _: done() if done is not None else None)
-
-    def forget_sudo(self) -> None:
-        """The wizard was left: no agent keeps a password any longer."""
-        session = self.session
-        if session is not None and self._sudo_given and session.ready:
-            self._sudo_given = False
-            self.bridge.submit(session.forget_sudo())
-
-    def replace_trust(self, name: str) -> None:
-        """After a person compared both fingerprints of a changed key: trust the new one and pair again."""
-        session = self._open_session()
-        link = session.links[name]
-
-        async def replace_key() -> None:
-            alarm = link.alarm
-            if alarm is not None:
-                link.replace_trust(alarm)
-
-        def again(_: object) -> None:
-            self.pair((name,))
-
-        self.bridge.submit(replace_key(), done=again)
-
-    def retry_now(self) -> None:
-        """Do not wait for the next attempt to reconnect."""
-        if self.session is not None:
-            for link in self.session.links.values():
-                self.bridge.call_soon(link.retry_now)
 
     # -- looking -------------------------------------------------------------------------------------------------
 
@@ -329,7 +211,7 @@ class ClusterController(QObject):
         self, done: Callable[[], None] | None = None, failed: Callable[[StellwerkError], None] | None = None
     ) -> Task:
         """One look, for pages that only need to know."""
-        session = self._open_session()
+        session = self.open_session()
 
         async def work() -> Look:
             from stellwerk.setup.look import take_look
@@ -387,7 +269,7 @@ class ClusterController(QObject):
         if not self._soon.isActive():
             self._soon.start()
 
-    def _refresh_nodes(self) -> None:
+    def refresh_nodes(self) -> None:
         """Read the links' plain attributes; they are only ever replaced, so a read from here is whole."""
         if self.session is None:
             return
@@ -407,7 +289,7 @@ class ClusterController(QObject):
         )
         self.nodes_changed.emit()
 
-    def _open_session(self) -> ClusterSession:
+    def open_session(self) -> ClusterSession:
         if self.session is None:
             raise RuntimeError("no cluster is open: the page should not have offered this")
         return self.session
@@ -437,7 +319,7 @@ class ClusterController(QObject):
         self._soon.stop()
         self.stop_looking()
         if session is not None:
-            self.bridge.run(_end(session, self._sudo_given))
+            self.bridge.run(_end(session, self.pairing.sudo_given))
         self._release()
 
 

@@ -85,7 +85,7 @@ class Controller(ClusterController):
         failed: Callable[[StellwerkError], None] | None = None,
     ) -> None:
         """Plan for the latest look."""
-        session, look = self._open_session(), self.look
+        session, look = self.open_session(), self.look
         if look is None:
             return
         self.plan, self.outcome = None, None
@@ -112,11 +112,10 @@ class Controller(ClusterController):
 
     def apply_plan(self, force: bool = False) -> None:
         """Apply the plan to all machines or to none. `force`: also to those that another desktop holds."""
-        session, plan = self._open_session(), self.plan
+        session, plan = self.open_session(), self.plan
         if plan is None or self.applying:
             return
-        assert self._prompts is not None, "prompts are set when the window is built"
-        prompts = self._prompts
+        prompts = self.pairing.prompts
         self.applying, self.outcome = True, None
 
         def work(report: Callable[[Any], None]) -> Any:

@@ -239,7 +239,7 @@ def start_apply(ring: Ring) -> None:
     """From the plan, with root still to be given."""
     ring.look()
     ring.new_plan()
-    ring.window.controller.forget_sudo()
+    ring.window.controller.pairing.forget_sudo()
     wait_until(ring.setup.next.isEnabled)
 
 

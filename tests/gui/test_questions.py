@@ -82,13 +82,13 @@ def test_closed_in_the_middle_of_apply_the_next_opening_settles_it(
     with opened(qapp, tmp_path / "machines") as machines:
         machines.try_virtual(2, "pair")
         wait_until(lambda: machines.trial.cluster is not None and len(machines.controller.nodes) == 2)
-        targets = tuple(link.target for link in machines.controller._open_session().links.values())
+        targets = tuple(link.target for link in machines.controller.open_session().links.values())
         cluster = machines.trial.cluster
         with opened(qapp, tmp_path / "data", machines_elsewhere=True) as window:
             window.answers.cluster = cluster
             window.new_cluster()
             wait_until(lambda: window.shell.front == "setup")
-            window.controller.add_targets(targets)
+            window.controller.pairing.add(targets)
             for step in ("pair", "look", "plan"):
                 wait_until(window.setup_page.next.isEnabled, 60, lambda: reads(window.setup_page))
                 click(window.setup_page.next)

@@ -222,7 +222,7 @@ def test_addresses_that_were_typed_are_there_when_the_cluster_is_opened_again(wi
     assert "2 Sparks" in row.accessibleName()
     click(row)
     wait_until(lambda: [n.address for n in window.controller.nodes][:1] == ["ann@10.9.9.1:2222"])
-    window.controller.remove("10.9.9.1")
+    window.controller.pairing.remove("10.9.9.1")
     wait_until(lambda: len(window.controller.nodes) == 1)
     assert window.controller.folder is not None
     assert [n.host for n in window.controller.folder.load().unpaired] == ["10.9.9.2"]

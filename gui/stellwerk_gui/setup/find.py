@@ -100,7 +100,7 @@ class FindStep(StepPage):
         if problems:
             self.problem.show_text("bad", "", "\n".join(local(str(p)) for p in problems))
         if targets:
-            self.controller.add_targets(targets)
+            self.controller.pairing.add(targets)
         if not problems:
             self.field.clear()
 
@@ -130,7 +130,7 @@ class FindStep(StepPage):
             row.addWidget(label(target.name, "second"))
             row.addWidget(label(target.address, "second-muted"), 1)
             name = self.tr("Add {n}").format(n=target.name)
-            add = partial(self.controller.add_targets, (target,))
+            add = partial(self.controller.pairing.add, (target,))
             row.addWidget(Button(self.tr("Add"), "small", icon_name="plus", on_click=add, name=name))
             self.found_list.addLayout(row)
 
@@ -150,7 +150,7 @@ class FindStep(StepPage):
             remove = Button(
                 "", "icon", icon_name="x", icon_colour="muted", name=self.tr("Take {n} off").format(n=node.name)
             )
-            remove.clicked.connect(lambda _=False, name=node.name: self.controller.remove(name))
+            remove.clicked.connect(lambda _=False, name=node.name: self.controller.pairing.remove(name))
             row.addWidget(remove)
             self._list.addWidget(row_frame)
         if not self.controller.nodes:

@@ -111,7 +111,7 @@ class LookStep(StepPage):
         self.table.hide()
         self.column.addWidget(self.table, 1)
         self.panel = CableAdvice()
-        self.panel.unlock = controller.unlock_sudo
+        self.panel.unlock = controller.pairing.unlock_sudo
         self.panel.use_chain = self._use_chain
         self.panel.lit = self._light
         self._lit: frozenset[tuple[PortRef, PortRef | None]] = frozenset()

@@ -173,7 +173,7 @@ class SetupPage(Page):
         following = wizard.next_page(self.wizard_state())
         if following is None:
             self.controller.save_page("done")
-            self.controller.forget_sudo()
+            self.controller.pairing.forget_sudo()
             self.finished.emit()
         else:
             if following == "prove" and self.step == "plan":

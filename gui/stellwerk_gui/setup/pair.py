@@ -52,7 +52,7 @@ class PairStep(StepPage):
     def _pair(self, names: tuple[str, ...]) -> None:
         self._pairing = True
         self.retry.setEnabled(False)
-        self.controller.pair(names).ended.connect(self._paired)
+        self.controller.pairing.pair(names).ended.connect(self._paired)
 
     def _paired(self) -> None:
         self._pairing = False
@@ -89,7 +89,12 @@ class PairStep(StepPage):
                 Button(self.tr("Retry"), "small", icon_name="refresh", on_click=lambda: self._pair((node.name,)))
             )
         row.addWidget(
-            Button(self.tr("Take it off"), "small", icon_name="x", on_click=lambda: self.controller.remove(node.name))
+            Button(
+                self.tr("Take it off"),
+                "small",
+                icon_name="x",
+                on_click=lambda: self.controller.pairing.remove(node.name),
+            )
         )
         row.addStretch(1)
         return row
@@ -100,7 +105,7 @@ class PairStep(StepPage):
         if alarm is None:
             return
         dialog = ChangedKeyDialog(self.window(), alarm)
-        dialog.accepted.connect(lambda: self.controller.replace_trust(name))
+        dialog.accepted.connect(lambda: self.controller.pairing.replace_trust(name))
         dialog.open()
 
     def note(self) -> str:

@@ -104,7 +104,7 @@ class TrialLife(QObject):
     def _opened(self, cluster: Any) -> None:
         from stellwerk.remote.target import Target
 
-        self.controller.add_targets(tuple(Target(n.host, n.port, n.user, n.name) for n in cluster.nodes))
+        self.controller.pairing.add(tuple(Target(n.host, n.port, n.user, n.name) for n in cluster.nodes))
         self.find()
 
     def _open_running(self, cluster: Any) -> None:
