@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _BOM = b"\xef\xbb\xbf"
 _LONGEST_MODEL = 512  # bytes as written: the name goes into answers and into the log
 _MOST_STEPS = 200_000  # brackets walked one by one; more than any real request has
 _MOST_KEYS = 10_000  # at the top level, for the same reason
+_LARGE = 65_536
+_MOST_BLANKS = 256  # before a key
+_NEAR_ESCAPE = b"\\u006"  # of all letters of "model", and without it no key can be "model" in disguise
 
 _SPACE = rb"[ \t\r\n]*+"
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
@@ -44,8 +47,7 @@ class BodyError(ValueError):
     """The body is not a JSON object with a model in it. The text is for the caller."""
 
 
-@dataclass(slots=True)
-class BodyScan:
+class BodyScan(NamedTuple):
     """`spans`: where the value of each top-level `model` key stands, quotes included. More than one is unusual.
 
     JSON readers disagree on which of equal keys counts, so all are replaced; `model` is the last, as most take it.
@@ -64,18 +66,57 @@ def scan_body(body: bytes) -> BodyScan:
     first = _MODEL_FIRST.match(body)
     if first is not None:
         start, end = span = first.span(1)
-        if body.find(b'"model"', end) < 0 and b"\\u" not in body:
+        plain = b"\\" not in body
+        if body.find(b'"model"', end) < 0 and (plain or _NEAR_ESCAPE not in body):
             # The word stands in the body once, as the first key, and no escape can spell it: there is no other.
+            if plain and end - start < _LONGEST_MODEL:
+                try:
+                    return BodyScan(body[start + 1 : end - 1].decode(), [span])
+                except UnicodeDecodeError as error:
+                    raise BodyError("'model' is not a proper JSON string.") from error
             return BodyScan(_text(body, start, end), [span])
     position = 3 if body.startswith(_BOM) else 0
     opened = _OPEN.match(body, position)
     if opened is None:
         raise BodyError("The body must be a JSON object in UTF-8.")
     position = opened.end()
-    spans: list[tuple[int, int]] = []
     if body[position : position + 1] == b"}":
         raise BodyError("The body has no 'model'.")
+    at = _only_mention(body) if len(body) > _LARGE else -1
+    if at > len(body) // 2:
+        try:
+            spans = _model_spans(body, at)
+        except BodyError:
+            spans = []  # read from the start, it may be right, and the error says where it is wrong
+        if spans:
+            return BodyScan(_text(body, *spans[0]), spans)
+    spans = _model_spans(body, position, stop_behind=at)
+    if not spans:
+        raise BodyError("The body has no 'model'.")
+    for start, end in spans[:-1]:
+        _text(body, start, end)
+    return BodyScan(_text(body, *spans[-1]), spans)
+
+
+def _only_mention(body: bytes) -> int:
+    """Where the word stands that can only be one key, whatever escapes there are; -1 when it stands there twice.
+
+    A quote with a comma or a bracket before it opens a string: at the end of one a name could not follow it. If the
+    rest of the body is members, a bracket, and nothing more, then that key is one of the outermost object. So most of
+    a large body need not be read. Whether the rest is JSON is the engine's business, as with a model that comes first.
+    """
+    at = body.find(b'"model"')
+    if at < 0 or body.find(b'"model"', at + 7) >= 0 or _NEAR_ESCAPE in body:
+        return -1
+    return at if body[max(0, at - _MOST_BLANKS) : at].rstrip(b" \t\r\n").endswith((b",", b"{")) else -1
+
+
+def _model_spans(body: bytes, position: int, stop_behind: int = -1) -> list[tuple[int, int]]:
+    """Spans of the models among the members from here to the end of the outermost object, or to `stop_behind`."""
+    spans: list[tuple[int, int]] = []
     for _ in range(_MOST_KEYS):
+        if position > stop_behind >= 0 and spans:
+            return spans
         member = _MEMBER.match(body, position)
         if member is not None:
             key, _, after = member.groups()
@@ -90,11 +131,7 @@ def scan_body(body: bytes) -> BodyScan:
         raise BodyError("The body has too many keys.")
     if not _END.match(body, position):
         raise BodyError("The body has something after its JSON object.")
-    if not spans:
-        raise BodyError("The body has no 'model'.")
-    for start, end in spans[:-1]:
-        _text(body, start, end)
-    return BodyScan(_text(body, *spans[-1]), spans)
+    return spans
 
 
 def _is_model(key: bytes) -> bool:
@@ -166,6 +203,9 @@ def replace_model(body: bytes, scan: BodyScan, model_json: bytes) -> bytes:
     spans = scan.spans
     if len(spans) == 1:
         start, end = spans[0]
+        if len(body) > _LARGE:  # slices of it would be copied twice
+            view = memoryview(body)
+            return b"".join((view[:start], model_json, view[end:]))
         return b"%b%b%b" % (body[:start], model_json, body[end:])
     pieces: list[bytes] = []
     position = 0

@@ -36,6 +36,54 @@ def test_the_spliced_body_reads_as_the_original_with_another_model(
     assert len(changed) - len(body) == sum(6 - (end - start) for start, end in scan.spans)
 
 
+_HIDDEN = st.sampled_from(['"model"', "model", '\\"model\\"', ',"model":"x"}', "m\\u006fdel", "\\", ',\\"model":"x"}'])
+
+
+@given(
+    st.dictionaries(st.text(max_size=3) | st.just("model") | _HIDDEN, _JSON | _HIDDEN, max_size=4),
+    st.dictionaries(st.text(max_size=3) | _HIDDEN, _JSON | _HIDDEN, max_size=4),
+    _INDENTS,
+    st.booleans(),
+)
+def test_the_model_of_a_large_body_is_that_of_a_small_one(
+    before: dict[str, object], behind: dict[str, object], indent: int | None, escaped: bool
+) -> None:
+    body = json.dumps({**before, "model": "m", **behind}, indent=indent).encode()
+    if escaped:
+        body = body.replace(b"m\\\\u006fdel", b"m\\u006fdel")
+    small = outcome(body)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("stellwerk.serving.gateway.body._LARGE", 0)
+        large = outcome(body)
+    assert large == small
+
+
+def outcome(body: bytes) -> tuple[object, bytes]:
+    try:
+        scan = scan_body(body)
+    except BodyError as error:
+        return str(error), b""
+    return scan, replace_model(body, scan, b'"tiny"')
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b'{"a":[%b],"model":"m","b":1}', b'{"stream":true,"model":"m","b":[%b]}', b'{"a":"%b", "model": "m" }'],
+)
+def test_of_a_large_body_only_what_stands_around_the_model_is_read(body: bytes) -> None:
+    scan = scan_body(body % (b"[" * 80_000))
+    assert scan.model == "m"
+    assert len(scan.spans) == 1
+
+
+@pytest.mark.parametrize(
+    "end", [b',"model":"m"', b',"model":"m"}}', b',"model":"m"}]', b',"model":7}', b'{"model":"m"}}']
+)
+def test_a_large_body_whose_model_is_not_at_the_top_is_refused(end: bytes) -> None:
+    with pytest.raises(BodyError):
+        scan_body(b'{"a":["' + b"x" * 80_000 + b'"]' + end)
+
+
 @settings(max_examples=60)
 @given(st.dictionaries(st.text(max_size=8), _JSON, max_size=6), st.integers(0, 400))
 def test_a_body_that_breaks_off_is_an_error_and_never_a_crash(rest: dict[str, object], cut: int) -> None:
