@@ -216,7 +216,9 @@ def explain(
                 click.echo(f"no pool ({error.kind}): {error}", err=True)
             sys.exit(FINDINGS)
     if as_json:
-        value = {**asdict(decision), "model": name, "reasons": decision.reasons, "notes": notes}
+        hops, scores = [asdict(hop) for hop in decision.hops], [asdict(scored) for scored in decision.scores]
+        value = {**decision._asdict(), "hops": hops, "scores": scores, "model": name}
+        value |= {"reasons": decision.reasons, "notes": notes}
         click.echo(json.dumps(value, indent=2, ensure_ascii=False))
         return
     click.echo(f"{name} -> {decision.path_text.replace('>', ' -> ')}")

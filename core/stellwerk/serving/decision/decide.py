@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Mapping
+from operator import attrgetter
 from unicodedata import normalize
 from urllib.parse import unquote
 
@@ -30,6 +31,7 @@ from stellwerk.serving.policy.compiled import CompiledPolicy
 OVERRIDE_HEADER = "x-stellwerk-pool"
 _NO_ANSWERS: Mapping[str, Answer] = {}
 _IDLE = PoolState()
+_step = attrgetter("step")
 
 
 def decide(
@@ -130,6 +132,16 @@ def _as_named(wanted: str, policy: CompiledPolicy) -> str:
 def _choose(policy: CompiledPolicy, walk: Walk, candidates: list[Candidate]) -> Decision:
     """The first candidate that is ready, has room and is large enough; the usable rest follows as fall-backs."""
     states = walk.state.pools
+    if len(candidates) == 1:  # the usual case, without the book-keeping of the others
+        name, hops = candidates[0]
+        pool_state = states.get(name, _IDLE)
+        if (
+            pool_state.ready > 0
+            and not pool_state.full
+            and pool_state.context_window is None
+            and policy.policy.pools[name].context_window is None
+        ):
+            return Decision(name, tuple(map(_step, hops)), hops, scores=tuple(walk.scores))
     chosen: Candidate | None = None
     rest: list[str] = []
     skipped: list[tuple[str, str]] = []
@@ -165,7 +177,7 @@ def _choose(policy: CompiledPolicy, walk: Walk, candidates: list[Candidate]) -> 
         pool, hops = candidates[0] if candidates else (None, walk.hops)
         raise _no_pool(skipped, why, hops, tuple(walk.scores), pool)
     name, hops = chosen
-    return Decision(name, tuple([hop.step for hop in hops]), hops, tuple(rest), tuple(skipped), tuple(walk.scores))
+    return Decision(name, tuple(map(_step, hops)), hops, tuple(rest), tuple(skipped), tuple(walk.scores))
 
 
 def _fits(request: RequestView, window: int) -> bool:

@@ -13,7 +13,7 @@ from time import monotonic
 from stellwerk.serving.decision.types import Question
 from stellwerk.serving.gateway import deployment as deploying
 from stellwerk.serving.gateway.address import Resolver, direct
-from stellwerk.serving.gateway.admission import Admission, Verdict, unauthorised
+from stellwerk.serving.gateway.admission import Admission, unauthorised
 from stellwerk.serving.gateway.counters import Counters
 from stellwerk.serving.gateway.deployment import NOWHERE, DeployError, Route
 from stellwerk.serving.gateway.dialect import DIALECTS, OPENAI, error_body
@@ -27,6 +27,7 @@ from stellwerk.serving.gateway.judge import ask_judge
 from stellwerk.serving.gateway.keys import KeyRing, KeysError
 from stellwerk.serving.gateway.log import RequestLog
 from stellwerk.serving.gateway.pages import Pages
+from stellwerk.serving.gateway.polling import BusyPolling, processors
 from stellwerk.serving.gateway.reload import PolicyFile
 from stellwerk.serving.gateway.replica import Replica
 from stellwerk.serving.gateway.settings import GatewaySettings
@@ -68,11 +69,12 @@ class Gateway:
         self._file = PolicyFile(policy_path)
         self._reloading = asyncio.Lock()  # one after the other: an older policy must not come in later
         self._next_watch_s = 0.0
-        self._health = HealthMonitor(self._replica_changed)
+        self._health = HealthMonitor(self.replica_changed)
         self._keys = KeyRing(Path(self.settings.keys_path) if self.settings.keys_path else None)
         plan = deploying.plan(policy, {}, self.resolve, self.secrets)
         self.deployment, _ = deploying.apply(plan, 1, {}, self._routes, self.counters)
         self._admission = self._admit(policy)
+        self._polling = BusyPolling(enabled=processors() > 1)
         self.log = RequestLog(self.settings.log_path)
         self._pages = Pages(self)
         self.server = HttpServer(
@@ -99,6 +101,7 @@ class Gateway:
         if verdict.caller is not None:
             request.caller = verdict.caller.name
         request.unverified = verdict.unverified
+        request.cors = verdict.cors
         return verdict.refusal
 
     def answer(self, connection: ServerConnection, request: Request) -> None:
@@ -111,9 +114,10 @@ class Gateway:
             self._pages.answer(connection, request)
             return
         self._number += 1
-        exchange = Exchange(self, connection, request, dialect, self._number)
+        exchange = Exchange(self, connection, request, dialect, f"{self.run_id}{self._number:x}")
         connection.exchange = exchange
         self.active.add(exchange)
+        self._polling.expect()
         try:
             exchange.begin()
         except Exception as error:  # noqa: BLE001 - one broken request must not end a connection without a word
@@ -168,14 +172,9 @@ class Gateway:
         self.log_other(request, status, error, len(body))
         connection.respond(status, body, content_type, self.page_lines(request))
 
-    def answer_lines(self, request: Request) -> bytes:
-        """Header lines of the gateway's own for this client: CORS, where its page is allowed."""
-        judged = request.head.judged
-        return judged[2].cors if judged is not None and isinstance(judged[2], Verdict) else b""
-
     def page_lines(self, request: Request) -> bytes:
-        """The same for an answer that comes from no pool."""
-        return NOWHERE.lines + self.answer_lines(request)
+        """Header lines of the gateway's own for an answer that comes from no pool."""
+        return NOWHERE.lines + request.cors
 
     def why_not_admin(self, connection: ServerConnection, request: Request) -> str | None:
         """May this caller change the policy? None, or why not."""
@@ -220,7 +219,8 @@ class Gateway:
             pool.recount()
         self.deployment.changed()
 
-    def _replica_changed(self, replica: Replica) -> None:
+    def replica_changed(self, replica: Replica) -> None:
+        """It takes more or fewer requests than before."""
         self.log.event("replica", replica=replica.name, state=replica.state, reason=replica.reason)
         self.changed()
         self._pump()
@@ -236,11 +236,7 @@ class Gateway:
         """A request failed through the replica's fault."""
         if replica.request_failed(monotonic(), reason):
             close_idle(replica)
-            self._replica_changed(replica)
-
-    def succeeded(self, replica: Replica, now_s: float) -> None:
-        if replica.succeeded(now_s):
-            self._replica_changed(replica)
+            self.replica_changed(replica)
 
     def drain(self, pool: str, name: str, *, drain: bool) -> Replica | None:
         """Let a replica finish what runs and give it nothing new, or take it back; None if there is no such one."""
@@ -252,7 +248,7 @@ class Gateway:
                     close_idle(replica)
                 else:
                     replica.undrain(monotonic())
-                self._replica_changed(replica)
+                self.replica_changed(replica)
                 return replica
         return None
 
@@ -262,6 +258,7 @@ class Gateway:
 
     def ended(self, exchange: Exchange, now_s: float) -> None:
         """Count and log a finished request."""
+        self._polling.expect()
         self.active.discard(exchange)
         route, pool, begun_s = exchange.route, exchange.pool, exchange.request.received_s
         if route is None or pool is None:
@@ -281,8 +278,8 @@ class Gateway:
             else:
                 counters.queued.counts[0] += 1
         if self.log.active:
-            prompt = exchange.prompt if self.deployment.policy.policy.gateway.log_prompts else None
-            self.log.exchange(exchange, self.run_id, now_s, prompt)
+            prompt = exchange.prompt if self.deployment.log_prompts else None
+            self.log.exchange(exchange, now_s, prompt)
 
     def ways(self) -> dict[str, int]:
         """Answers per way through the policy since the start."""

@@ -43,12 +43,13 @@ class Plan:
 class Way:
     """One way through the policy to one pool, as answers and log lines name it."""
 
-    __slots__ = ("lines", "logged", "pool", "text")
+    __slots__ = ("ending", "lines", "logged", "pool", "text")
 
     def __init__(self, pool: str, steps: tuple[str, ...]) -> None:
         self.pool = pool
         self.text = ">".join((*steps, pool))
         self.lines = b"x-stellwerk-pool: %b\r\nx-stellwerk-path: %b\r\n" % (_header_text(pool), _header_text(self.text))
+        self.ending = self.lines + b"\r\n"  # of a head to which nothing is added
         self.logged = f'"pool":{quote(pool)},"path":{quote(self.text)}'
 
 
@@ -68,8 +69,8 @@ class Deployment:
     """A compiled policy with a version, ready to answer. Requests hold on to the one they began with."""
 
     __slots__ = (
-        "_counters", "_routes", "_snapshot", "baseline", "header_names", "models_body", "policy", "pools", "shares",
-        "switchyard", "version",
+        "_counters", "_routes", "_snapshot", "baseline", "header_names", "log_prompts", "models_body", "policy",
+        "pools", "shares", "switchyard", "version",
     )  # fmt: skip
 
     def __init__(
@@ -91,6 +92,7 @@ class Deployment:
         self._counters = counters
         self._routes = routes  # shared by all versions, so that counts go on over a reload
         self.shares = ShareKeeper(policy.policy)
+        self.log_prompts = policy.policy.gateway.log_prompts
         baseline = policy.policy.gateway.baseline
         self.baseline = policy.pools[baseline].price if baseline is not None else None
 

@@ -45,9 +45,9 @@ class Exchange(Record):
     )  # fmt: skip
 
     def __init__(
-        self, gateway: Gateway, connection: ServerConnection, request: Request, dialect: Dialect, number: int
+        self, gateway: Gateway, connection: ServerConnection, request: Request, dialect: Dialect, name: str
     ) -> None:
-        super().__init__(request, dialect, number)
+        super().__init__(request, dialect, name)
         self._gateway = gateway
         self._connection = connection
         self._deployment: Deployment = gateway.deployment
@@ -64,7 +64,7 @@ class Exchange(Record):
 
     def begin(self) -> None:
         """Read what the policy needs of the request and send it on its way."""
-        request, deployment, gateway = self.request, self._deployment, self._gateway
+        request, deployment = self.request, self._deployment
         try:
             self._scan: BodyScan = scan_body(request.body)
         except BodyError as error:
@@ -76,7 +76,7 @@ class Exchange(Record):
             request.body,
             headers=deployment.view_headers(request.head),
             api_key=request.caller,
-            request_id=f"{gateway.run_id}{self.number:x}",
+            request_id=self.name,
         )
         self._decide()
 
@@ -214,7 +214,7 @@ class Exchange(Record):
         lines = head.engine_lines
         if lines is None:
             lines = head.engine_lines = lines_for_engine(head.headers)
-        path = b"%b?%b" % (head.path, head.query) if head.query else head.path
+        path = head.path if not head.query else b"%b?%b" % (head.path, head.query)
         self.phase = "engaged"
         self.deadline_s = now_s + pool.spec.deadlines.first_byte_s
         self._relay = relay = Relay(self, upstream)
@@ -246,9 +246,11 @@ class Exchange(Record):
     def own_lines(self) -> bytes:
         """The header lines that the gateway adds, with the empty line that ends the head."""
         way = self.route or self.way or NOWHERE
-        more = self._gateway.answer_lines(self.request)
         request = self.request
+        more = request.cors
         if request.keep_alive:
+            if not more and request.head.version_11:
+                return way.ending
             return b"%b%b%b\r\n" % (way.lines, more, b"" if request.head.version_11 else STAYS_OPEN)
         return b"%b%bconnection: close\r\n\r\n" % (way.lines, more)
 
@@ -256,7 +258,8 @@ class Exchange(Record):
         """The whole answer has been passed on."""
         now_s = monotonic()
         assert self.replica is not None
-        self._gateway.succeeded(self.replica, now_s)
+        if self.replica.succeeded(now_s):
+            self._gateway.replica_changed(self.replica)
         self._give_slot_back(now_s - self._slot_since_s)
         self._finish(status, None, now_s)
 

@@ -42,7 +42,7 @@ class RequestLog:
     def active(self) -> bool:
         return self._out is not None
 
-    def exchange(self, exchange: Exchange, run_id: str, now_s: float, prompt: str | None) -> None:
+    def exchange(self, exchange: Exchange, now_s: float, prompt: str | None) -> None:
         """A finished request. Prompt text only when the policy asks for it."""
         if self._out is None:
             return
@@ -59,7 +59,7 @@ class RequestLog:
         given, made = exchange.tokens
         first_s, begun_s, queued_s = exchange.first_byte_s, request.received_s, exchange.queued_s
         line = (
-            f'{{"time":"{self._time()}","id":"{run_id}{exchange.number:x}",{known},'
+            f'{{"time":"{self._time()}","id":"{exchange.name}",{known},'
             f'"input_tokens":{"null" if given is None else given},"output_tokens":{"null" if made is None else made},'
             f'"bytes_in":{len(request.body)},"bytes_out":{exchange.bytes_out},'
             f'"queued_ms":{f"{queued_s * 1e3:.1f}" if queued_s else "0.0"},'

@@ -73,7 +73,7 @@ class Pages:
 
     def _answer_options(self, connection: ServerConnection, request: Request, methods: tuple[bytes, ...]) -> None:
         lines = self._gateway.page_lines(request) + b"allow: %b\r\n" % b", ".join((*methods, b"OPTIONS"))
-        if self._gateway.answer_lines(request):
+        if request.cors:
             lines += preflight_lines(request.head)
         end = b"\r\n" if request.keep_alive else b"connection: close\r\n\r\n"
         self._gateway.log_other(request, 204, None, 0)

@@ -27,16 +27,16 @@ class Record:
 
     __slots__ = (
         "_view", "attempts", "avoid", "bytes_out", "deadline_s", "decision", "dialect", "error", "first_byte_s", "gone",
-        "model", "number", "phase", "pool", "queued_s", "replica", "request", "route", "session", "status", "streamed",
+        "model", "name", "phase", "pool", "queued_s", "replica", "request", "route", "session", "status", "streamed",
         "tokens", "way",
     )  # fmt: skip
 
     _view: RequestView
 
-    def __init__(self, request: Request, dialect: Dialect, number: int) -> None:
+    def __init__(self, request: Request, dialect: Dialect, name: str) -> None:
         self.request = request
         self.dialect = dialect
-        self.number = number
+        self.name = name  # of this request, in the log and for draws
         self.phase: Phase = "deciding"
         self.gone = False
         self.model = ""

@@ -14,7 +14,6 @@ from stellwerk.serving.gateway.dialect import error_event, stream_is_complete
 from stellwerk.serving.gateway.events import LAST_EVENTS_BYTES, EventStream, EventTooLong, tokens_of_stream
 from stellwerk.serving.gateway.http.chunked import LAST_CHUNK, encode_chunk
 from stellwerk.serving.gateway.http.response import ResponseHead
-from stellwerk.serving.gateway.http.status import status_line
 from stellwerk.serving.gateway.upstream import UpstreamConnection
 from stellwerk.serving.gateway.usage import tokens_of
 
@@ -138,10 +137,7 @@ class Relay:
         exchange.streamed = True
         exchange.first_byte_s = now_s
         exchange.bytes_out = len(events)
-        exchange.write(
-            b"%b%btransfer-encoding: chunked\r\n%b%b"
-            % (status_line(head.status), head.passed, exchange.own_lines(), raw)
-        )
+        exchange.write(b"%btransfer-encoding: chunked\r\n%b%b" % (head.start, exchange.own_lines(), raw))
         exchange.answered(head.status)
         return True
 
@@ -150,29 +146,28 @@ class Relay:
     def _judge_whole(self, head: ResponseHead, payload: bytes, now_s: float) -> None:
         exchange = self._exchange
         status = head.status
-        if 300 <= status < 400:
-            self._garbage(f"it answered {status}, a way to elsewhere and no result")
-            return
-        if status >= 600:
-            self._garbage(f"it answered {status}, which means nothing")
-            return
         if not 200 <= status < 300:
-            exchange.refused(status, payload, head)
+            if 300 <= status < 400:
+                self._garbage(f"it answered {status}, a way to elsewhere and no result")
+            elif status >= 600:
+                self._garbage(f"it answered {status}, which means nothing")
+            else:
+                exchange.refused(status, payload, head)
             return
         if not head.encoded:
-            if not judge_answer.is_json(payload):
+            if not payload.startswith(b"{") and not judge_answer.is_json(payload):
                 self._garbage("its answer is not JSON")
                 return
-            disguised = judge_answer.disguised_error(payload, whole=True)
-            if disguised is not None:
-                exchange.refused(judge_answer.error_status(disguised), disguised, head)
-                return
+            if b"error" in payload:
+                disguised = judge_answer.disguised_error(payload, whole=True)
+                if disguised is not None:
+                    exchange.refused(judge_answer.error_status(disguised), disguised, head)
+                    return
             exchange.tokens = tokens_of(payload)
         exchange.first_byte_s = now_s
         exchange.bytes_out = len(payload)
         exchange.write_whole(
-            b"%b%bcontent-length: %d\r\n%b%b"
-            % (status_line(status), head.passed, len(payload), exchange.own_lines(), payload)
+            b"%bcontent-length: %d\r\n%b%b" % (head.start, len(payload), exchange.own_lines(), payload)
         )
         exchange.answered(status)
 
@@ -214,7 +209,7 @@ class Relay:
         else:
             framing = b""
             exchange.request.keep_alive = False
-        exchange.write(b"%b%b%b%b%b" % (status_line(head.status), head.passed, framing, exchange.own_lines(), payload))
+        exchange.write(b"%b%b%b%b" % (head.start, framing, exchange.own_lines(), payload))
         exchange.progress()
 
     def _pass(self, payload: bytes, raw: bytes | None) -> None:

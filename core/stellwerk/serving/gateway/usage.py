@@ -6,6 +6,11 @@ import re
 
 _INPUT = re.compile(rb'"(?:prompt_tokens|input_tokens)"\s*:\s*([0-9]{1,12})')
 _OUTPUT = re.compile(rb'"(?:completion_tokens|output_tokens)"\s*:\s*([0-9]{1,12})')
+# As most engines write it; the others are read number by number.
+_USUAL = re.compile(
+    rb'"usage": ?\{"prompt_tokens": ?([0-9]{1,12}), ?(?:"total_tokens": ?[0-9]++, ?)?'
+    rb'"completion_tokens": ?([0-9]{1,12})[,}]'
+)
 _SPAN = 1024  # bytes within which a usage object names both
 
 
@@ -14,6 +19,10 @@ def tokens_of(body: bytes) -> tuple[int | None, int | None]:
     place = body.rfind(b'"usage"')
     if place < 0:
         return None, None
+    usual = _USUAL.match(body, place)
+    if usual is not None:
+        given_text, made_text = usual.groups()
+        return int(given_text), int(made_text)
     given, made = _INPUT.search(body, place, place + _SPAN), _OUTPUT.search(body, place, place + _SPAN)
     return (int(given[1]) if given else None, int(made[1]) if made else None)
 

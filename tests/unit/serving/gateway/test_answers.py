@@ -134,3 +134,24 @@ def test_each_dialect_knows_its_end_and_its_error() -> None:
         assert b"it broke" in event
         assert not stream_is_complete(dialect, event)
     assert json.loads(error_body(ANTHROPIC, 404, "c", "m"))["error"]["type"] == "not_found_error"
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        '{"prompt_tokens": 12, "completion_tokens": 34, "total_tokens": 46}',
+        '{"prompt_tokens":12,"completion_tokens":34}',
+        '{"prompt_tokens":12,"total_tokens":46,"completion_tokens":34,"prompt_tokens_details":null}',
+        '{"completion_tokens": 34, "prompt_tokens": 12}',
+        '{ "input_tokens" : 12 , "output_tokens" : 34 }',
+        '{"prompt_tokens": 12, "prompt_tokens_details": {"cached_tokens": 8}, "completion_tokens": 34}',
+    ],
+)
+def test_tokens_are_found_however_an_engine_writes_its_usage(usage: str) -> None:
+    answer = f'{{"choices": [{{"message": {{"content": "say \\"usage\\""}}}}], "usage": {usage}, "id": 5}}'
+    assert tokens_of(answer.encode()) == (12, 34)
+
+
+def test_half_a_usage_gives_half_the_tokens() -> None:
+    assert tokens_of(b'{"usage": {"prompt_tokens": 12, "total_tokens": 12}}') == (12, None)
+    assert tokens_of(b'{"usage": null}') == (None, None)

@@ -186,4 +186,4 @@ def test_an_engines_permission_for_web_pages_is_not_passed_on() -> None:
         b"HTTP/1.1 200 OK\r\nAccess-Control-Allow-Origin: *\r\nKeep-Alive: timeout=5\r\nX-A: b\r\n"
         b"X-Stellwerk-Pool: forged\r\nContent-Length: 0"
     )
-    assert head.passed == b"X-A: b\r\n"
+    assert head.start == b"HTTP/1.1 200 OK\r\nX-A: b\r\n"

@@ -179,8 +179,31 @@ class ServerConnection(asyncio.Protocol):
             self._keep_ahead(data)
         elif self._discarding or self._closing:
             return
-        else:
+        elif self._received is not None or self._head or self._unsent or not self._read_whole(data):
             self._read(data)
+
+    def _read_whole(self, data: bytes) -> bool:
+        """Is `data` one whole request with the head of the one before? The usual case on a connection that is kept."""
+        last = self._last
+        if last is None:
+            return False
+        length, start = same_head(last, data)
+        if not start or start + length != len(data) or length > self._server.limits.body_bytes:
+            return False
+        request = Request(last, length)
+        handler = self._server.handler
+        if handler.accept(self, request) is not None:
+            return False
+        request.received_s = monotonic()
+        request.body = data[start:]
+        self.request = request
+        self.deadline_s = 0.0
+        self._inside = True
+        try:
+            handler.answer(self, request)
+        finally:
+            self._inside = False
+        return True
 
     def _keep_ahead(self, data: bytes) -> None:
         self._ahead += data

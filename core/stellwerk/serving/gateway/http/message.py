@@ -99,7 +99,7 @@ class Head:
 class Request:
     """One request. `content_length` is None for a chunked body, 0 when there is none."""
 
-    __slots__ = ("body", "caller", "content_length", "head", "keep_alive", "received_s", "unverified")
+    __slots__ = ("body", "caller", "content_length", "cors", "head", "keep_alive", "received_s", "unverified")
 
     def __init__(self, head: Head, content_length: int | None) -> None:
         self.head = head
@@ -108,6 +108,7 @@ class Request:
         self.body = b""
         self.caller: str | None = None  # name of the API key that was shown
         self.unverified: bytes | None = None  # a key that must be hashed before anything else happens
+        self.cors = b""  # header lines for a web page that may read the answer
         self.received_s = 0.0
 
 

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from stellwerk.serving.gateway.http.chunked import LAST_CHUNK, ChunkError, ChunkReader, whole_chunks
 from stellwerk.serving.gateway.http.message import HttpError, check_raw_head, field_name
+from stellwerk.serving.gateway.http.status import status_line
 
 MAX_HEAD_BYTES = 64 * 1024
 
@@ -41,7 +42,7 @@ class ResponseError(ValueError):
 
 
 class ResponseHead:
-    """Never changed once made. `passed` are the raw header lines to pass on, each with its line end.
+    """Never changed once made. `start`: status line and raw header lines to pass on, each with its line end.
 
     `content_type` is lower case and bare. `event_stream`: a success whose body is server-sent events. `before` and
     `after` are the bytes around the digits of Content-Length, as with `http.message.Head`; `whole` is the head with
@@ -57,8 +58,8 @@ class ResponseHead:
         "encoded",
         "event_stream",
         "keep_alive",
-        "passed",
         "retry_after",
+        "start",
         "status",
         "whole",
     )
@@ -72,7 +73,7 @@ class ResponseHead:
         self.encoded = False  # the body is compressed, so it cannot be looked into
         self.event_stream = False
         self.retry_after: bytes | None = None
-        self.passed = b""
+        self.start = b""
         self.before = self.after = self.whole = b""
 
 
@@ -121,9 +122,7 @@ def _parse(head: bytes) -> ResponseHead:
     if found.chunked and found.content_length is not None:
         raise ResponseError("the answer has both a Content-Length and a Transfer-Encoding")
     found.event_stream = found.content_type == b"text/event-stream" and 200 <= found.status < 300 and not found.encoded
-    if passed:
-        passed.append(b"")
-        found.passed = b"\r\n".join(passed)
+    found.start = status_line(found.status) + b"".join([line + b"\r\n" for line in passed])
     return found
 
 
