@@ -96,7 +96,7 @@ class Gateway:
     # --- requests -------------------------------------------------------------------------------------------------
 
     def accept(self, connection: ServerConnection, request: Request) -> HttpError | None:
-        """Judge a request by its head (see http.connection.Handler)."""
+        """Judge a request by its head (see http.handler.Handler)."""
         verdict = self._admission.judge(request.head, connection.local_host)
         if verdict.caller is not None:
             request.caller = verdict.caller.name
@@ -105,7 +105,7 @@ class Gateway:
         return verdict.refusal
 
     def answer(self, connection: ServerConnection, request: Request) -> None:
-        """A request is complete (see http.connection.Handler)."""
+        """A request is complete (see http.handler.Handler)."""
         if request.unverified is not None:
             self.spawn(self._verified(connection, request, request.unverified))
             return
@@ -140,7 +140,7 @@ class Gateway:
         self.answer(connection, request)
 
     def refuse(self, connection: ServerConnection, request: Request | None, error: HttpError) -> None:
-        """Write a refusal (see http.connection.Handler)."""
+        """Write a refusal (see http.handler.Handler)."""
         self.counters.refused[error.code] += 1
         dialect = DIALECTS.get(request.head.path, OPENAI) if request is not None else OPENAI
         lines = self.page_lines(request) if request is not None else NOWHERE.lines

@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import select
 from time import monotonic
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
-from stellwerk.serving.gateway.http.chunked import ChunkError, ChunkReader
 from stellwerk.serving.gateway.http.half_closed import Begun
+from stellwerk.serving.gateway.http.handler import Exchange
+from stellwerk.serving.gateway.http.incoming import Incoming, too_large
 from stellwerk.serving.gateway.http.message import Head, HttpError, Request, bad_request, check_head_start
 from stellwerk.serving.gateway.http.parse import same_head
 from stellwerk.serving.gateway.http.status import CONTINUE, STAYS_OPEN, answer_head
@@ -23,54 +24,21 @@ if TYPE_CHECKING:
 _LINGER_S = 2.0  # how long a refused sender may go on before the connection is cut
 
 
-class Exchange(Protocol):
-    """What is going on over a connection, as far as the connection must tell it something."""
-
-    @property
-    def begun(self) -> bool:
-        """A part of the answer has been written."""
-        ...
-
-    def client_gone(self) -> None:
-        """The client has left, or was cut off."""
-
-    def client_paused(self) -> None:
-        """The client does not take what is written: stop producing."""
-
-    def client_resumed(self) -> None:
-        """Go on."""
-
-
-class Handler(Protocol):
-    """Who answers. Both calls must not raise; a refusal before the body is an HttpError."""
-
-    def accept(self, connection: ServerConnection, request: Request) -> HttpError | None:
-        """Judge a request by its head, before its body is read. `request.body` is empty."""
-
-    def answer(self, connection: ServerConnection, request: Request) -> None:
-        """Answer a complete request, now or later, ending with `connection.finish()`."""
-
-    def refuse(self, connection: ServerConnection, request: Request | None, error: HttpError) -> None:
-        """Write the answer to a request that never was one. The connection closes afterwards if `error.close`."""
-
-
 class ServerConnection(asyncio.Protocol):
     """One client. Reads a request, hands it over, and reads on when it has been answered."""
 
     __slots__ = (
         "_ahead",
         "_asked",
-        "_body",
-        "_chunks",
         "_claimed",
         "_closing",
         "_discarding",
         "_ended",
         "_head",
         "_held_back",
+        "_incoming",
         "_inside",
         "_last",
-        "_missing",
         "_received",
         "_server",
         "_unsent",
@@ -95,10 +63,8 @@ class ServerConnection(asyncio.Protocol):
         self.deadline_s = 0.0
         self._ahead = bytearray()  # arrived while a request is being answered
         self._head = bytearray()  # the start of a head
-        self._body: list[bytes] = []
         self._received: Request | None = None  # head complete, body not
-        self._missing = 0
-        self._chunks: ChunkReader | None = None
+        self._incoming: Incoming | None = None  # its body, unless it was refused by its head
         self._claimed = 0  # share of the memory budget, given back when the request is answered
         self._closing = False
         self._discarding = False
@@ -246,8 +212,8 @@ class ServerConnection(asyncio.Protocol):
     def _read_one(self, data: bytes) -> bytes:
         """Use up the start of `data`; what is left belongs to the next request."""
         self.send_now()
-        if self._received is not None:
-            return self._read_body(data)
+        if self._incoming is not None:
+            return self._read_body(self._incoming, data)
         server = self._server
         last = self._last
         if last is not None and not self._head:
@@ -298,7 +264,7 @@ class ServerConnection(asyncio.Protocol):
         if length is not None:
             if length > self._server.limits.body_bytes:
                 self._received = request
-                raise self._too_large()
+                raise too_large(self._server.limits.body_bytes)
             end = start + length
             if end <= len(data):
                 if length:
@@ -307,58 +273,24 @@ class ServerConnection(asyncio.Protocol):
                 return data[end:]
         self._received = request
         self.deadline_s = request.received_s + self._server.limits.body_timeout_s
-        if length is None:
-            self._chunks = ChunkReader()
-            self._missing = 0
-        else:
-            self._missing = length
-            self._claim(length)
-            self.deadline_s += length / self._server.limits.body_rate
+        self._incoming = Incoming(request, self._server.limits.body_bytes, self._claim)
         if request.head.expects_continue and start == len(data):
             self.transport.write(CONTINUE)
         return data[start:]
 
-    def _read_body(self, data: bytes) -> bytes:
-        request = self._received
-        assert request is not None
-        if self._chunks is None:
-            size = len(data)
-            if size < self._missing:
-                self._body.append(data)
-                self._missing -= size
-                return b""
-            self._body.append(data[: self._missing])
-            rest = data[self._missing :]
-        else:
-            rest = self._read_chunks(self._chunks, data)
-            if not self._chunks.ended:
-                return b""
-        request.body = b"".join(self._body)
+    def _read_body(self, incoming: Incoming, data: bytes) -> bytes:
+        rest = incoming.feed(data)
+        if rest is None:
+            return b""
         self._drop_body()
-        self._answer(request)
+        self._answer(incoming.request)
         return rest
-
-    def _read_chunks(self, chunks: ChunkReader, data: bytes) -> bytes:
-        try:
-            payload, rest = chunks.feed(data)
-        except ChunkError as error:
-            raise bad_request(f"The body is not properly chunked: {error}.") from error
-        if payload:
-            self._claim(len(payload))
-            self._missing += len(payload)  # received so far
-            self._body.append(payload)
-            if self._missing > self._server.limits.body_bytes:
-                raise self._too_large()
-            self.deadline_s += len(payload) / self._server.limits.body_rate
-        return rest
-
-    def _too_large(self) -> HttpError:
-        limit = self._server.limits.body_bytes
-        return HttpError(413, "body_too_large", f"The body is larger than the {limit} bytes accepted here.")
 
     def _claim(self, size: int) -> None:
+        """Room in memory, and time to arrive in."""
         self._claimed += size
         self._server.claim_body(size)
+        self.deadline_s += size / self._server.limits.body_rate
 
     def _release(self) -> None:
         if self._claimed:
@@ -367,9 +299,7 @@ class ServerConnection(asyncio.Protocol):
 
     def _drop_body(self) -> None:
         self._received = None
-        self._body = []
-        self._chunks = None
-        self._missing = 0
+        self._incoming = None
 
     def _answer(self, request: Request) -> None:
         self.request = request

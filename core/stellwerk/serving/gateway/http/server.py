@@ -8,8 +8,9 @@ import ssl
 from collections.abc import Callable
 from time import monotonic
 
-from stellwerk.serving.gateway.http.connection import Handler, ServerConnection
+from stellwerk.serving.gateway.http.connection import ServerConnection
 from stellwerk.serving.gateway.http.half_closed import HangUps
+from stellwerk.serving.gateway.http.handler import Handler
 from stellwerk.serving.gateway.http.message import HttpError, HttpLimits
 from stellwerk.serving.gateway.http.parse import HeadCache, HeadParser, best_parser
 from stellwerk.serving.gateway.http.tls import TlsConnection

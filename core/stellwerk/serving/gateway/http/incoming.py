@@ -1,0 +1,66 @@
+"""A request whose head has come and whose body is still on its way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stellwerk.serving.gateway.http.chunked import ChunkError, ChunkReader
+from stellwerk.serving.gateway.http.message import HttpError, Request, bad_request
+
+
+class Incoming:
+    """Gathers one body, of a given length or in chunks."""
+
+    __slots__ = ("_chunks", "_claim", "_missing", "_most_bytes", "_parts", "request")
+
+    def __init__(self, request: Request, most_bytes: int, claim: Callable[[int], None]) -> None:
+        """`claim`: asked for room before bytes are held; raises HttpError when there is none."""
+        self.request = request
+        self._most_bytes = most_bytes
+        self._claim = claim
+        self._parts: list[bytes] = []
+        self._chunks: ChunkReader | None = None
+        self._missing = 0  # in chunks: what has come so far
+        if request.content_length is None:
+            self._chunks = ChunkReader()
+        else:
+            self._missing = request.content_length
+            claim(request.content_length)
+
+    def feed(self, data: bytes) -> bytes | None:
+        """What follows the body in `data` once it is complete (then `request.body` is there), else None.
+
+        Raises:
+            HttpError: bad chunks, or more than the limit.
+        """
+        if self._chunks is None:
+            size = len(data)
+            if size < self._missing:
+                self._parts.append(data)
+                self._missing -= size
+                return None
+            self._parts.append(data[: self._missing])
+            rest = data[self._missing :]
+        else:
+            rest = self._read_chunks(self._chunks, data)
+            if not self._chunks.ended:
+                return None
+        self.request.body = b"".join(self._parts)
+        return rest
+
+    def _read_chunks(self, chunks: ChunkReader, data: bytes) -> bytes:
+        try:
+            payload, rest = chunks.feed(data)
+        except ChunkError as error:
+            raise bad_request(f"The body is not properly chunked: {error}.") from error
+        if payload:
+            self._claim(len(payload))
+            self._missing += len(payload)
+            self._parts.append(payload)
+            if self._missing > self._most_bytes:
+                raise too_large(self._most_bytes)
+        return rest
+
+
+def too_large(most_bytes: int) -> HttpError:
+    return HttpError(413, "body_too_large", f"The body is larger than the {most_bytes} bytes accepted here.")
