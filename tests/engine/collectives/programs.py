@@ -6,10 +6,12 @@ import array
 import ctypes
 import hashlib
 import os
+import select
 import signal
 import socket
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -326,10 +328,21 @@ def _close_when_busy(comm: Communicator) -> None:
     comm.close()
 
 
+def _interrupt_when(blocked: Callable[[], bool]) -> None:
+    """Ctrl-C for the main thread as soon as it is `blocked`."""
+
+    def watch() -> None:
+        while not blocked():
+            time.sleep(0.005)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=watch).start()
+
+
 def interrupted(comm: Communicator) -> str:
     """Ctrl-C in a blocked call of rank 0; the others must hear of it."""
     if comm.rank == 0:
-        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        _interrupt_when(lambda: comm.health().waiting_s > 0.05)
         try:
             comm.all_reduce(np.ones(10, np.float32))
         except KeyboardInterrupt:
@@ -344,7 +357,8 @@ def interrupted_send(comm: Communicator) -> str:
     """After half of a message nothing may follow that the other side would take for the rest of it."""
     data = np.zeros(4_000_000, np.int64)
     if comm.rank == 0:
-        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        lane = comm._lanes[1]._sock
+        _interrupt_when(lambda: not select.select([], [lane], [], 0)[1])  # it is full, and nobody reads
         try:
             comm.send(data, 1)
         except KeyboardInterrupt:

@@ -277,9 +277,14 @@ async def test_load_moves_the_rdma_counters_of_both_ends_and_no_others() -> None
         state = await cluster.state()
         assert state["nodes"][0]["interfaces"]["enp1s0f0np0"]["tx_gbps"] == pytest.approx(75, abs=1)
         await cluster.load("spark-1:0", 0)
-        await asyncio.sleep(0.3)
-        still = words("spark-1", "rocep1s0f0")
-        await asyncio.sleep(0.2)
+        await cluster.load("spark-2:0", 150)  # of the other cable; while its counters move, the clock goes on
+
+        async def moved_to(more: float) -> bool:
+            return words("spark-2", "rocep1s0f0") > more
+
+        await eventually(lambda: moved_to(0), "the counters of the other cable move")
+        still, words_then = words("spark-1", "rocep1s0f0"), words("spark-2", "rocep1s0f0")
+        await eventually(lambda: moved_to(words_then + 1e8), "they move on")
         assert words("spark-1", "rocep1s0f0") == still
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import asyncssh
@@ -10,7 +9,7 @@ import psutil
 import pytest
 
 import stellwerk
-from engine.virtual.support import connect, shell
+from engine.virtual.support import connect, eventually, shell
 from stellwerk.virtual import VirtualCluster
 
 
@@ -166,7 +165,11 @@ async def test_a_background_process_outlives_its_session_and_dies_with_the_power
         async with connect(cluster.nodes[0]) as connection:
             done = await connection.run(f"python3 -c '{program}'")
             pid = int(str(done.stdout))
-        await asyncio.sleep(0)
+
+        async def session_over() -> bool:
+            return not (await cluster.state())["nodes"][0]["processes"]
+
+        await eventually(session_over, "the session's own process has ended")
         assert psutil.pid_exists(pid)
         await cluster.set_fault("power-off", node="spark-1")
         assert not psutil.pid_exists(pid)

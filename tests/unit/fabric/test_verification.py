@@ -189,6 +189,7 @@ def test_bandwidth_bands(a: float, b: float) -> None:
         if r.tool == BANDWIDTH_TOOL
     }
     checks = judge(proof, dataclasses.replace(answers, perf=perf))
+    assert {"bandwidth", "bandwidth-port"} <= {check.kind for check in checks}
     for check in checks:
         if check.kind == "bandwidth":
             assert check.verdict is (Verdict.PASS if values[check.half or ""] >= 92 else Verdict.DEGRADED)
