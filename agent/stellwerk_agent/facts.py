@@ -38,7 +38,7 @@ async def read_facts(
         net.ip_json(reader, "neighbours", "neigh", "show"),
     )
     owners, hints, mtus, (gpus, gpu_note), sudo = await asyncio.gather(
-        net.network_owners(reader), rdma.netdev_hints(), rdma.active_mtus(), _gpus(reader), sudo_state()
+        net.network_owners(), rdma.netdev_hints(), rdma.active_mtus(), _gpus(reader), sudo_state()
     )
     base = await asyncio.to_thread(_read_host, options, reader)
     devices = net.with_addresses(await asyncio.to_thread(net.read_netdevs, reader), links)

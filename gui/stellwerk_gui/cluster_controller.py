@@ -255,12 +255,12 @@ class ClusterController(QObject):
 
     def _take(self, kind: str, payload: Any) -> None:
         if kind == "state":
-            name, state, reason = payload
-            self._node_state(name, state, reason)
+            name, state, _reason = payload
+            self._node_state(name, state)
         elif kind == "event":
             self.happened.emit(str(payload))
 
-    def _node_state(self, name: str, state: LinkState, reason: str) -> None:
+    def _node_state(self, name: str, state: LinkState) -> None:
         if self.session is None:
             return  # a last word of a cluster that was just closed
         if self._said.get(name) != state.value and self.node(name) is not None:

@@ -6,11 +6,23 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from stellwerk_gui import theme
-from stellwerk_gui.theme import DARK, LIGHT, Tokens, contrast
+from stellwerk_gui.theme import DARK, LIGHT, Tokens
 
 TEXT, GRAPHIC = 4.5, 3.0
 GROUNDS = ("canvas", "surface", "raised")
 SOFT = {"good": "good_soft", "warn": "warn_soft", "bad": "bad_soft"}
+
+
+def contrast(one: str, other: str) -> float:
+    """WCAG 2.2 contrast ratio of two `#rrggbb` colours, 1 to 21."""
+    bright, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 @pytest.mark.parametrize("tokens", [DARK, LIGHT], ids=["dark", "light"])

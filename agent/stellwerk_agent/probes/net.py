@@ -265,7 +265,7 @@ def _read_netplan_file(reader: Reader, path: str) -> NetplanFile:
         return NetplanFile(path, mode, None, error.strerror or str(error))
 
 
-async def network_owners(reader: Reader) -> dict[str, str]:
+async def network_owners() -> dict[str, str]:
     """Who configures which interface: NetworkManager, systemd-networkd, or nobody (then it is missing here)."""
     owners: dict[str, str] = {}
     if commands.find("networkctl"):

@@ -195,7 +195,7 @@ def _hosts(
             continue
         ip = _free_host(network, at.member.number, used)
         used[ip] = key
-        why = _why(states[key], present[key], network, used, rejected)
+        why = _why(states[key], present[key], network, rejected)
         result.append(Assigned(at, segment, IPv4Interface(f"{ip}/{network.prefixlen}"), False, why))
     return result
 
@@ -213,13 +213,7 @@ def _free_host(network: IPv4Network, number: int, used: Mapping[IPv4Address, Key
     return next(host for host in network.hosts() if host not in used)
 
 
-def _why(
-    state: HalfState,
-    address: IPv4Interface | None,
-    network: IPv4Network,
-    used: Mapping[IPv4Address, Key],
-    rejected: str,
-) -> str:
+def _why(state: HalfState, address: IPv4Interface | None, network: IPv4Network, rejected: str) -> str:
     if state.by_dhcp:
         return say("its address comes by DHCP and may change")
     if address is not None and address.network == network:

@@ -243,7 +243,7 @@ def _take_over(
                 )
             else:
                 keys[claim.key] = claim.netdev
-                _tell_lost(text, claim.key, value, claim.netdev, name, told)
+                _tell_lost(text, value, claim.netdev, name, told)
     if not keys:
         return set()
     if str(PurePosixPath(text.path).parent) != "/etc/netplan":
@@ -278,7 +278,7 @@ def _cannot(claim: Claim) -> str:
     return say("it is part of {key}", key=claim.key)
 
 
-def _tell_lost(text: NetplanText, key: str, value: Mapping[str, object], netdev: str, name: str, told: Told) -> None:
+def _tell_lost(text: NetplanText, value: Mapping[str, object], netdev: str, name: str, told: Told) -> None:
     lost: list[str] = sorted(set(value) - _KNOWN_KEYS)
     addresses = value.get("addresses")
     if isinstance(addresses, list) and any(isinstance(a, str) and ":" in a for a in addresses):

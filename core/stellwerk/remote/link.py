@@ -61,7 +61,6 @@ class NodeLink:
         self.hello: Hello | None = None
         self._callbacks: list[StateCallback] = []
         self._changed = asyncio.Event()
-        self._hurry = asyncio.Event()
         self._session: Session | None = None
         self._ending: Session | None = None  # lost, and not yet closed
         self._opening: asyncio.Task[Session] | None = None
@@ -177,10 +176,6 @@ class NodeLink:
                 why=self.reason,
             ) from None
 
-    def retry_now(self) -> None:
-        """While reconnecting: do not wait for the next attempt."""
-        self._hurry.set()
-
     async def close(self) -> None:
         """End the link; no task of it is left afterwards. The node keeps its agent."""
         await self.let_go()
@@ -285,12 +280,7 @@ class NodeLink:
             LinkState.RECONNECTING,
             say("attempt {number} in {pause} s. {why}", number=attempt, pause=f"{pause_s:.1f}", why=why),
         )
-        self._hurry.clear()
-        try:
-            async with asyncio.timeout(pause_s):
-                await self._hurry.wait()
-        except TimeoutError:
-            pass  # the usual end of the pause
+        await asyncio.sleep(pause_s)
 
     def _report_quietly(self, state: LinkState, reason: str) -> None:
         """While reconnecting the state stays so: flickering through the steps would tell nobody anything."""

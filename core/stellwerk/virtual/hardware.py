@@ -14,7 +14,6 @@ USER = "nvidia"
 MANAGEMENT = "enP7s7"
 WIFI = "wlP9s9"
 DOCKER = "docker0"
-LOOPBACK = "lo"
 
 LINK_SPEED_MBPS = 200_000
 HOME_LAN = ipaddress.IPv4Network("192.168.178.0/24")

@@ -57,10 +57,10 @@ class Fabric:
             if name not in self.powered:
                 continue
             for other in network.interfaces.values():
-                if (name, other.name) != (node, device) and other.running and self._same_wire(node, sender, other):
+                if (name, other.name) != (node, device) and other.running and self._same_wire(sender, other):
                     yield name, other
 
-    def _same_wire(self, node: str, first: Interface, second: Interface) -> bool:
+    def _same_wire(self, first: Interface, second: Interface) -> bool:
         if first.kind == "lan":
             return second.kind == "lan"
         if first.end is None or second.end is None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QFont, QKeySequence, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QFont, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QButtonGroup,
@@ -438,13 +438,3 @@ def clear_layout(layout: QLayout) -> None:
             widget.deleteLater()
         elif inner is not None:
             clear_layout(inner)
-
-
-def shortcut(owner: QWidget, keys: str, text: str, run: Callable[[], object]) -> QAction:
-    """An action of `owner` with a key; the command palette lists it by `text`."""
-    action = QAction(text, owner)
-    action.setShortcut(QKeySequence(keys))
-    action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-    action.triggered.connect(lambda: run())
-    owner.addAction(action)
-    return action

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import Any
 
 import asyncssh
@@ -15,7 +14,7 @@ from engine.remote.fakenode import Agent, FakeNode
 from engine.remote.people import Person, Watcher
 from stellwerk.model.errors import AgentRefused, ConnectionFailed, DeadlineExceeded, LoginFailed
 from stellwerk.model.sample import Sample
-from stellwerk.remote import Desktop, HostKeyAlarmError, LinkState, NodeLink
+from stellwerk.remote import HostKeyAlarmError, LinkState, NodeLink
 
 Nodes = Callable[..., Awaitable[FakeNode]]
 Links = Callable[..., NodeLink]
@@ -166,24 +165,6 @@ async def test_an_agent_that_dies_again_and_again_is_started_less_and_less_often
     # 10 ms, doubled each time, up to 50 ms; each spread by a fifth.
     assert pauses[0] < pauses[1] < pauses[2]
     assert 0.04 <= pauses[3] <= 0.06
-
-
-async def test_a_person_need_not_wait_for_the_next_attempt(
-    nodes: Nodes, links: Links, person: Person, desktop: Desktop
-) -> None:
-    node = await nodes()
-    link = links(node)
-    link.desktop = replace(desktop, deadlines=replace(desktop.deadlines, reconnect_first_s=3600.0))
-    await link.pair(person)
-    watcher = Watcher(link)
-    await node.drop()
-    await watcher.until(LinkState.RECONNECTING)
-    async with asyncio.timeout(20):
-        while "attempt 1 in" not in link.reason:
-            watcher._changed.clear()
-            await watcher._changed.wait()
-    link.retry_now()
-    await link.ready(20)
 
 
 async def test_ready_gives_up_in_time(nodes: Nodes, links: Links) -> None:

@@ -55,7 +55,6 @@ def compile_policy(policy: Policy, text: str, load_difficulty: DifficultyLoader)
         text=text,
         revision=blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest(),
         nodes=ready,
-        pools_below=below,
         needs=_needs(policy),
     )
 

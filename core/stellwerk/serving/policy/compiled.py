@@ -40,7 +40,6 @@ class CompiledPolicy:
     text: str
     revision: str
     nodes: Mapping[str, Node]  # step and pool names -> what runs
-    pools_below: Mapping[str, frozenset[str]]  # target -> pools that it can end in
     needs: Needs
 
     @property

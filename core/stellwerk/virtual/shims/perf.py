@@ -12,7 +12,6 @@ from typing import Any
 
 from stellwerk.virtual import simroot
 from stellwerk.virtual.call import Call, Usage, Words
-from stellwerk.virtual.flows import Flow
 from stellwerk.virtual.hardware import HalfSpec
 
 RULE = "-" * 87
@@ -215,7 +214,7 @@ async def _bandwidth(call: Call, half: HalfSpec, request: Request, waiting: Wait
             now = time.monotonic()
             traffic.advance(now)
             gbps = (flow.moved_bytes - before) * 8 / 1e9 / (now - begun)
-            row = _row(call, flow, request, gbps, asked_s)
+            row = _row(request, gbps, asked_s)
             if not request.infinite:
                 return head + row + RULE + "\n"
             call.out(head + row)
@@ -227,7 +226,7 @@ async def _bandwidth(call: Call, half: HalfSpec, request: Request, waiting: Wait
         traffic.remove(flow, time.monotonic())
 
 
-def _row(call: Call, flow: Flow, request: Request, gbps: float, asked_s: float) -> str:
+def _row(request: Request, gbps: float, asked_s: float) -> str:
     messages = request.iterations
     if request.duration_s is not None or request.infinite:
         messages = int(gbps * 1e9 / 8 * asked_s / request.size)

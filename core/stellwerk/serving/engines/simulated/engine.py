@@ -159,7 +159,6 @@ class Job:
         self._form = answers.StreamForm(call, number)
         self._timer: asyncio.TimerHandle | None = None
         self._made = 0
-        self._due = 0.0
         self._paused = False
         self._over = False
         connection.exchange = self
