@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from stellwerk_agent.paths import short_path
+from stellwerk_agent.paths import bound
 
 SCRIPT = """\
 #!{python} -I
@@ -41,7 +41,7 @@ async def served(password: bytes, state_dir: Path, python: str) -> AsyncIterator
     token = secrets.token_hex(8)
     where = state_dir / f"ask-{token}.sock"
     script = state_dir / f"askpass-{token}"
-    listener = _listen(where)
+    listener = bound(where, socket.SOCK_NONBLOCK)
     told = False
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -65,20 +65,6 @@ async def served(password: bytes, state_dir: Path, python: str) -> AsyncIterator
         listener.close()
         where.unlink(missing_ok=True)
         script.unlink(missing_ok=True)
-
-
-def _listen(where: Path) -> socket.socket:
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
-    before = os.umask(0o177)
-    try:
-        with short_path(where) as name:
-            listener.bind(name)
-    except OSError:
-        listener.close()
-        raise
-    finally:
-        os.umask(before)
-    return listener
 
 
 def _write_script(script: Path, text: str) -> None:

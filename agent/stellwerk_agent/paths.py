@@ -69,10 +69,9 @@ def connect(path: Path) -> socket.socket | None:
     return connection
 
 
-def listen(path: Path) -> socket.socket:
-    """Listen at `path` for the owner alone, replacing a stale socket. The caller holds the daemon's lock."""
-    path.unlink(missing_ok=True)
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+def bound(path: Path, flags: int = 0) -> socket.socket:
+    """A socket at `path` for its owner alone, which does not listen yet. `flags`: those of its type."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | flags)
     before = os.umask(0o177)
     try:
         with short_path(path) as name:
@@ -82,6 +81,13 @@ def listen(path: Path) -> socket.socket:
         raise
     finally:
         os.umask(before)
+    return listener
+
+
+def listen(path: Path) -> socket.socket:
+    """Listen at `path` for the owner alone, replacing a stale socket. The caller holds the daemon's lock."""
+    path.unlink(missing_ok=True)
+    listener = bound(path, socket.SOCK_NONBLOCK)
     listener.listen(16)
     return listener
 

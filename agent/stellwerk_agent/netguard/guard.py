@@ -29,7 +29,7 @@ from stellwerk_agent.netguard.board import Board
 from stellwerk_agent.netguard.layout import Layout, now_s
 from stellwerk_agent.netguard.rollback import Rollback, recover, republish
 from stellwerk_agent.netguard.transaction import Machine, Transaction, load_request
-from stellwerk_agent.paths import short_path
+from stellwerk_agent.paths import bound
 
 _MAX_REQUEST_BYTES = 64 * 1024
 _ANSWER_S = 30.0
@@ -233,16 +233,7 @@ def _send(connection: socket.socket, answer: dict[str, Any]) -> None:
 
 def _listen(path: Path, owner_uid: int) -> socket.socket:
     path.unlink(missing_ok=True)
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    before = os.umask(0o177)
-    try:
-        with short_path(path) as name:
-            listener.bind(name)
-    except OSError:
-        listener.close()
-        raise
-    finally:
-        os.umask(before)
+    listener = bound(path)
     if owner_uid != os.geteuid():
         os.chown(path, owner_uid, -1)
     listener.listen(8)
