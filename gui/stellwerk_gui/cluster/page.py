@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, Qt, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QStackedWidget, QTableWidget, QTableWidgetItem, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QStackedWidget, QTableWidgetItem, QWidget
 
 from stellwerk.model.fabric import PortRef
 from stellwerk.model.units import link_speed
@@ -26,6 +26,7 @@ from stellwerk_gui.widgets.columns import spread_columns
 from stellwerk_gui.widgets.controls import Button, Segments, clear_layout, frame, hbox, label, vbox
 from stellwerk_gui.widgets.fabricmap import FabricMap, NodeView
 from stellwerk_gui.widgets.motion import slide_in
+from stellwerk_gui.widgets.rows import RowTable
 
 if TYPE_CHECKING:
     from stellwerk.setup.look import Look
@@ -347,7 +348,7 @@ class TileStrip(QFrame):
         return box
 
 
-class NodeTable(QTableWidget):
+class NodeTable(RowTable):
     """The same as the map, in rows."""
 
     opened = Signal(str)
@@ -355,16 +356,8 @@ class NodeTable(QTableWidget):
     def __init__(self) -> None:
         heads = [self.tr("Node"), self.tr("State"), "GPU", self.tr("Memory"), self.tr("Temperature")]
         heads += [self.tr("Power"), self.tr("Sent"), self.tr("Received")]
-        super().__init__(0, len(heads))
-        self.setHorizontalHeaderLabels(heads)
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(theme.current().px(theme.TABLE_ROW_PX))
-        self.setShowGrid(False)
-        self.setEditTriggers(self.EditTrigger.NoEditTriggers)
-        self.setSelectionBehavior(self.SelectionBehavior.SelectRows)
-        self.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        super().__init__(heads, self.tr("Nodes"))
         self.horizontalHeader().setStretchLastSection(True)
-        self.setAccessibleName(self.tr("Nodes"))
         self.itemActivated.connect(self._activated)
 
     def _activated(self, item: QTableWidgetItem) -> None:

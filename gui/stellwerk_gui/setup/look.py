@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QListView,
     QProgressBar,
     QSizePolicy,
-    QTableWidget,
     QTableWidgetItem,
     QWidget,
 )
@@ -48,6 +47,7 @@ from stellwerk_gui.widgets.controls import (
 from stellwerk_gui.widgets.fabricmap import FabricMap, scrolling
 from stellwerk_gui.widgets.fold import Fold
 from stellwerk_gui.widgets.hovering import lights
+from stellwerk_gui.widgets.rows import RowTable
 
 if TYPE_CHECKING:
     from stellwerk.fabric.members import Member
@@ -386,22 +386,14 @@ def needs_sudo(look: Look) -> list[str]:
     return names
 
 
-class MachineTable(QTableWidget):
+class MachineTable(RowTable):
     """One row per machine with what it reported."""
 
     def __init__(self) -> None:
         heads = [self.tr("Machine"), self.tr("Product"), self.tr("System"), self.tr("Driver"), self.tr("Memory")]
         heads += [self.tr("Ports"), self.tr("Network by"), self.tr("Root")]
-        super().__init__(0, len(heads))
-        self.setHorizontalHeaderLabels(heads)
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(theme.current().px(theme.TABLE_ROW_PX))
-        self.setShowGrid(False)
-        self.setEditTriggers(self.EditTrigger.NoEditTriggers)
-        self.setSelectionBehavior(self.SelectionBehavior.SelectRows)
-        self.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        super().__init__(heads, self.tr("Machines"))
         self.setHorizontalScrollMode(self.ScrollMode.ScrollPerPixel)
-        self.setAccessibleName(self.tr("Machines"))
 
     def show_look(self, look: Look) -> None:
         self.setRowCount(len(look.members))
