@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 
 from stellwerk_gui import theme
 from stellwerk_gui.widgets.controls import hbox, label, vbox
-from stellwerk_gui.widgets.ink import LEFT, RIGHT, write
+from stellwerk_gui.widgets.ink import LEFT, RIGHT, scaled_painter, write
 
 if TYPE_CHECKING:
     from stellwerk.model.fabric import Half
@@ -112,9 +112,7 @@ class HalfChart(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         t = theme.current()
         c = t.tokens
-        p = QPainter(self)
-        p.setRenderHint(QPainter.RenderHint.Antialiasing)
-        p.scale(t.scale, t.scale)
+        p = scaled_painter(self)
         width, height = self.width() / t.scale, self.height() / t.scale
         top = self._top()
         p.setFont(theme.font(theme.TEXT_PT, QFont.Weight.DemiBold))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from stellwerk_gui import theme
 from stellwerk_gui.widgets.controls import hbox, label
 from stellwerk_gui.widgets.fabricmap.cable import STRAND_WIDTHS
+from stellwerk_gui.widgets.ink import scaled_painter
 
 
 class Legend(QWidget):
@@ -56,9 +57,7 @@ class Sample(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         t = theme.current()
         c = t.tokens
-        p = QPainter(self)
-        p.setRenderHint(QPainter.RenderHint.Antialiasing)
-        p.scale(t.scale, t.scale)
+        p = scaled_painter(self)
         middle, width = 6.0, self.width() / t.scale
         if self._key == "load":
             for i, colour in enumerate(c.load):

@@ -16,7 +16,7 @@ from stellwerk_gui.controller import Controller
 from stellwerk_gui.icons import paint_icon, swatch
 from stellwerk_gui.widgets.controls import Button, restyle
 from stellwerk_gui.widgets.fabricmap.cable import STRAND_WIDTHS, load_step
-from stellwerk_gui.widgets.ink import LEFT, RIGHT, write
+from stellwerk_gui.widgets.ink import LEFT, RIGHT, scaled_painter, write
 
 NARROW_BOX_PX = 150  # below that the words beside a link need most of the width
 
@@ -69,9 +69,7 @@ class LiveStrip(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         t = theme.current()
         c = t.tokens
-        p = QPainter(self)
-        p.setRenderHint(QPainter.RenderHint.Antialiasing)
-        p.scale(t.scale, t.scale)
+        p = scaled_painter(self)
         width, height = self.width() / t.scale, self.height() / t.scale
         p.setPen(QPen(QColor(c.card_line), 1))
         p.setBrush(QColor(c.surface))

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 from stellwerk.model.fabric import Movement
 from stellwerk_gui import theme
 from stellwerk_gui.language import local
-from stellwerk_gui.widgets.ink import CENTRE, LEFT, write
+from stellwerk_gui.widgets.ink import CENTRE, LEFT, scaled_painter, write
 
 
 class BackOfMachine(QWidget):
@@ -49,9 +49,7 @@ class BackOfMachine(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         t = theme.current()
         c = t.tokens
-        p = QPainter(self)
-        p.setRenderHint(QPainter.RenderHint.Antialiasing)
-        p.scale(t.scale, t.scale)
+        p = scaled_painter(self)
         width, height = self.width() / t.scale, self.height() / t.scale
         p.setPen(Qt.PenStyle.NoPen)
         p.setBrush(QColor(c.canvas))

@@ -26,7 +26,7 @@ from stellwerk_gui.widgets.controls import (
     vbox,
 )
 from stellwerk_gui.widgets.fold import Fold
-from stellwerk_gui.widgets.ink import LEFT, write
+from stellwerk_gui.widgets.ink import LEFT, scaled_painter, write
 from stellwerk_gui.widgets.pressing import EnterPresses
 
 MAX_REASONS = 4  # above the files; more would hide them
@@ -138,9 +138,7 @@ class FileRow(EnterPresses, QAbstractButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         t = theme.current()
         c = t.tokens
-        p = QPainter(self)
-        p.setRenderHint(QPainter.RenderHint.Antialiasing)
-        p.scale(t.scale, t.scale)
+        p = scaled_painter(self)
         box = QRectF(0, 0, self.width() / t.scale, self.height() / t.scale)
         if self.isChecked() or self.underMouse() or t.ringed(self):
             p.setPen(QColor(c.accent) if t.ringed(self) else Qt.PenStyle.NoPen)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from stellwerk.model.finding import Check, Verdict
@@ -12,7 +12,7 @@ from stellwerk_gui.language import local
 from stellwerk_gui.setup.proof_cells import Cell, Column, Row, head, kind_word, said, verdict_word
 from stellwerk_gui.widgets.controls import Button, Elided, Tag, clear_layout, frame, hbox, label, sentence, vbox
 from stellwerk_gui.widgets.controls import Swatch as NodeSwatch
-from stellwerk_gui.widgets.ink import CENTRE, LEFT, write
+from stellwerk_gui.widgets.ink import CENTRE, LEFT, scaled_painter, write
 from stellwerk_gui.widgets.words import Words
 
 EVIDENCE_LINES = 6
@@ -172,9 +172,7 @@ class Bars(QWidget):
             return
         t = theme.current()
         c = t.tokens
-        p = QPainter(self)
-        p.setRenderHint(QPainter.RenderHint.Antialiasing)
-        p.scale(t.scale, t.scale)
+        p = scaled_painter(self)
         width, height = self.width() / t.scale, self.height() / t.scale
         p.setFont(theme.font(theme.SECOND_PT))
         p.setPen(QColor(c.muted))

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFont, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QFrame
 
 from stellwerk_gui import theme
 from stellwerk_gui.icons import paint_icon
 from stellwerk_gui.widgets.controls import vbox
-from stellwerk_gui.widgets.ink import CENTRE, LEFT, RIGHT, write
+from stellwerk_gui.widgets.ink import CENTRE, LEFT, RIGHT, scaled_painter, write
 from stellwerk_gui.widgets.pressing import EnterPresses
 
 
@@ -57,9 +57,7 @@ class PartItem(EnterPresses, QAbstractButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         t = theme.current()
         c = t.tokens
-        p = QPainter(self)
-        p.setRenderHint(QPainter.RenderHint.Antialiasing)
-        p.scale(t.scale, t.scale)
+        p = scaled_painter(self)
         box = QRectF(36, 0, self.width() / t.scale - 36, self.height() / t.scale)
         if self.view.shown or self.underMouse() or t.ringed(self):
             p.setPen(QPen(QColor(c.accent), 2) if t.ringed(self) else Qt.PenStyle.NoPen)
@@ -95,9 +93,7 @@ class StepItem(EnterPresses, QAbstractButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         t = theme.current()
         c = t.tokens
-        p = QPainter(self)
-        p.setRenderHint(QPainter.RenderHint.Antialiasing)
-        p.scale(t.scale, t.scale)
+        p = scaled_painter(self)
         width = self.width() / t.scale
         circle = QRectF(3, 6, 24, 24)
         ground, ink = {

@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QMouseEvent, QPainter, Q
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 
 from stellwerk_gui import theme
-from stellwerk_gui.widgets.ink import CENTRE, LEFT, wrapped, write, write_lines
+from stellwerk_gui.widgets.ink import CENTRE, LEFT, scaled_painter, wrapped, write, write_lines
 from stellwerk_gui.widgets.pressing import EnterPresses
 
 
@@ -33,9 +33,7 @@ class Door(EnterPresses, QAbstractButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         t = theme.current()
         c = t.tokens
-        p = QPainter(self)
-        p.setRenderHint(QPainter.RenderHint.Antialiasing)
-        p.scale(t.scale, t.scale)
+        p = scaled_painter(self)
         box = QRectF(0, 0, self.width() / t.scale, self.height() / t.scale).adjusted(1, 1, -1, -1)
         p.setPen(QPen(QColor(c.accent if t.ringed(self) else c.card_line), 2 if t.ringed(self) else 1))
         p.setBrush(QColor(c.raised if self.underMouse() else c.surface))
@@ -116,9 +114,7 @@ class Mark(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         t = theme.current()
-        p = QPainter(self)
-        p.setRenderHint(QPainter.RenderHint.Antialiasing)
-        p.scale(t.scale, t.scale)
+        p = scaled_painter(self)
         p.setPen(Qt.PenStyle.NoPen)
         p.setBrush(QColor(t.tokens.raised))
         p.drawRoundedRect(QRectF(0, 0, 32, 32), 7, 7)

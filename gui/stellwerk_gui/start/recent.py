@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from PySide6.QtCore import QCoreApplication, QDate, QLocale, QPoint, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QKeyEvent, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QMenu
 
 from stellwerk.model.errors import StellwerkError
@@ -17,7 +17,7 @@ from stellwerk_gui.language import local
 from stellwerk_gui.start.glyph import paint_glyph
 from stellwerk_gui.trial.mark import has_ended
 from stellwerk_gui.widgets.controls import Button, hbox, plain_tip
-from stellwerk_gui.widgets.ink import LEFT, RIGHT, write
+from stellwerk_gui.widgets.ink import LEFT, RIGHT, scaled_painter, write
 from stellwerk_gui.widgets.pressing import EnterPresses
 
 MENU_W = 40
@@ -74,9 +74,7 @@ class RecentRow(EnterPresses, QAbstractButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         t = theme.current()
         c = t.tokens
-        p = QPainter(self)
-        p.setRenderHint(QPainter.RenderHint.Antialiasing)
-        p.scale(t.scale, t.scale)
+        p = scaled_painter(self)
         box = QRectF(0, 0, self.width() / t.scale, self.height() / t.scale)
         if self.underMouse() or t.ringed(self):
             p.setPen(QPen(QColor(c.accent), 2) if t.ringed(self) else Qt.PenStyle.NoPen)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFontMetricsF, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 
 from stellwerk_gui import theme
 from stellwerk_gui.icons import paint_icon
 from stellwerk_gui.widgets.controls import label, scroll_area, vbox
-from stellwerk_gui.widgets.ink import LEFT, RIGHT, write
+from stellwerk_gui.widgets.ink import LEFT, RIGHT, scaled_painter, write
 from stellwerk_gui.widgets.pressing import EnterPresses
 
 MOST_PX = 160  # of the details: more than that scrolls
@@ -56,9 +56,7 @@ class FoldHead(EnterPresses, QAbstractButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         t = theme.current()
         c = t.tokens
-        p = QPainter(self)
-        p.setRenderHint(QPainter.RenderHint.Antialiasing)
-        p.scale(t.scale, t.scale)
+        p = scaled_painter(self)
         box = QRectF(0, 0, self.width() / t.scale, self.height() / t.scale)
         if t.ringed(self):
             p.setPen(QPen(QColor(c.accent), 2))

@@ -14,6 +14,8 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter
 from PySide6.QtWidgets import QWidget
 
+from stellwerk_gui import theme
+
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 CENTRE = Qt.AlignmentFlag.AlignCenter
@@ -48,6 +50,15 @@ def listening() -> Iterator[list[Written]]:
         yield heard
     finally:
         _listeners.remove(heard)
+
+
+def scaled_painter(widget: QWidget) -> QPainter:
+    """A painter on `widget` that counts in the lengths of the theme, whatever size was chosen for the window."""
+    scale = theme.current().scale
+    painter = QPainter(widget)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.scale(scale, scale)
+    return painter
 
 
 def write(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFont, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from stellwerk_gui import theme
 from stellwerk_gui.widgets.graph_group import Series
-from stellwerk_gui.widgets.ink import LEFT, RIGHT, write
+from stellwerk_gui.widgets.ink import LEFT, RIGHT, scaled_painter, write
 
 READOUT_W = 252
 
@@ -36,9 +36,7 @@ class Readout(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         t = theme.current()
         c = t.tokens
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.scale(t.scale, t.scale)
+        painter = scaled_painter(self)
         width, height = self.width() / t.scale, self.height() / t.scale
         painter.setPen(QPen(QColor(c.line), 1))
         painter.setBrush(QColor(c.canvas))

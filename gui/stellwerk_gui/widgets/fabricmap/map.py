@@ -27,7 +27,7 @@ from stellwerk_gui.widgets.fabricmap.cable import cable_path, label_box, paint_c
 from stellwerk_gui.widgets.fabricmap.card import NodeCard
 from stellwerk_gui.widgets.fabricmap.layout import Anchor, Box, MapLayout, lay_out, least_size
 from stellwerk_gui.widgets.fabricmap.view import CableView, MapView, NodeView
-from stellwerk_gui.widgets.ink import CENTRE, LEFT, RIGHT, write
+from stellwerk_gui.widgets.ink import CENTRE, LEFT, RIGHT, scaled_painter, write
 
 FRAME_MS = 100  # ten pictures a second are enough for moving dashes
 DASH_SPEED = 0.08  # of one dash period per picture
@@ -220,9 +220,7 @@ class FabricMap(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         t = theme.current()
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.scale(t.scale, t.scale)
+        painter = scaled_painter(self)
         self._paint_switch(painter)
         phase = -1.0 if t.reduce_motion else self._phase
         for cable in self.view.cables:
