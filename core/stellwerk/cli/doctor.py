@@ -5,12 +5,11 @@ from __future__ import annotations
 import click
 
 from stellwerk.cli.common import DONE, ERROR, FINDINGS, cluster_option, command, json_option, out, plain, write_json
-from stellwerk.cli.nodes import connected
+from stellwerk.cli.nodes import connected, open_cluster
 from stellwerk.doctor import examine, open_case
 from stellwerk.model.fabric import TopologyKind
 from stellwerk.setup import history
 from stellwerk.setup.look import take_look
-from stellwerk.setup.store import ClusterStore
 
 COLOUR = {"bad": "red", "warn": "yellow", "info": "blue"}
 
@@ -21,10 +20,7 @@ COLOUR = {"bad": "red", "warn": "yellow", "info": "blue"}
 @command
 async def doctor(cluster_name: str | None, json_path: str | None) -> int:
     """Run all checks: findings with evidence, meaning and remedy; what could not be checked is its own group."""
-    from stellwerk.setup.session import ClusterSession
-
-    folder = ClusterStore().find(cluster_name)
-    async with ClusterSession.open(folder) as session:
+    async with open_cluster(cluster_name) as (folder, session):
         errors = await connected(session)
         if not session.ready:
             return ERROR

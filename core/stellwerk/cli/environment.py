@@ -7,12 +7,11 @@ from pathlib import Path
 import click
 
 from stellwerk.cli.common import DONE, ERROR, cluster_option, command, err, json_option, out, plain, table, write_json
-from stellwerk.cli.nodes import connected
+from stellwerk.cli.nodes import connected, open_cluster
 from stellwerk.fabric.environment import environments, render_shell
 from stellwerk.model.errors import BadInput
 from stellwerk.model.fabric import TopologyKind
 from stellwerk.setup.look import take_look
-from stellwerk.setup.store import ClusterStore
 
 
 @click.command(name="env")
@@ -26,10 +25,7 @@ from stellwerk.setup.store import ClusterStore
 @command
 async def env(node: str | None, cluster_name: str | None, folder: Path | None, why: bool, json_path: str | None) -> int:
     """Show, or write to files, the environment of every node. It is read from the nodes every time."""
-    from stellwerk.setup.session import ClusterSession
-
-    stored = ClusterStore().find(cluster_name)
-    async with ClusterSession.open(stored) as session:
+    async with open_cluster(cluster_name) as (_, session):
         if await connected(session):
             return ERROR
         kind = TopologyKind(session.cluster.topology) if session.cluster.topology else None

@@ -18,10 +18,9 @@ from stellwerk.cli.common import (
     take_over_option,
     write_json,
 )
-from stellwerk.cli.nodes import connected
+from stellwerk.cli.nodes import connected, open_cluster
 from stellwerk.cli.prompting import confirm
 from stellwerk.setup.mesh import MeshReport, mesh_off, mesh_on, mesh_verify
-from stellwerk.setup.store import ClusterStore
 
 WHAT = """\
 Each node makes a key of its own, which never leaves it. In ~/.ssh of every node there will be:
@@ -44,18 +43,14 @@ def mesh() -> None:
 @command
 async def on(cluster_name: str | None, yes: bool, take_over: bool, json_path: str | None) -> int:
     """Set it up on all nodes and try every pair."""
-    from stellwerk.setup.session import ClusterSession
-
-    folder = ClusterStore().find(cluster_name)
-    with folder.lock():
-        async with ClusterSession.open(folder) as session:
-            if await connected(session):
-                return ERROR
-            err.print(WHAT, style="dim")
-            if not yes and not await confirm("Set this up?"):
-                return DONE
-            await session.hold(force=take_over)
-            report = await mesh_on(session)
+    async with open_cluster(cluster_name, lock=True) as (_, session):
+        if await connected(session):
+            return ERROR
+        err.print(WHAT, style="dim")
+        if not yes and not await confirm("Set this up?"):
+            return DONE
+        await session.hold(force=take_over)
+        report = await mesh_on(session)
     return _show(report, json_path)
 
 
@@ -65,10 +60,7 @@ async def on(cluster_name: str | None, yes: bool, take_over: bool, json_path: st
 @command
 async def verify(cluster_name: str | None, json_path: str | None) -> int:
     """Try every pair again."""
-    from stellwerk.setup.session import ClusterSession
-
-    folder = ClusterStore().find(cluster_name)
-    async with ClusterSession.open(folder) as session:
+    async with open_cluster(cluster_name) as (_, session):
         if await connected(session):
             return ERROR
         report = await mesh_verify(session)
@@ -81,15 +73,11 @@ async def verify(cluster_name: str | None, json_path: str | None) -> int:
 @command
 async def off(cluster_name: str | None, take_over: bool) -> int:
     """Take it out of all nodes; their SSH files are then as they were."""
-    from stellwerk.setup.session import ClusterSession
-
-    folder = ClusterStore().find(cluster_name)
-    with folder.lock():
-        async with ClusterSession.open(folder) as session:
-            if await connected(session):
-                return ERROR
-            await session.hold(force=take_over)
-            removed = await mesh_off(session)
+    async with open_cluster(cluster_name, lock=True) as (_, session):
+        if await connected(session):
+            return ERROR
+        await session.hold(force=take_over)
+        removed = await mesh_off(session)
     for name, paths in removed.items():
         out.print(f"{plain(name)}: {plain(', '.join(paths)) or 'nothing was there'}")
     return DONE

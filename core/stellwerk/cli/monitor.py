@@ -11,9 +11,8 @@ from rich.live import Live
 from rich.table import Table
 
 from stellwerk.cli.common import DONE, ERROR, cluster_option, command, out, plain, table
-from stellwerk.cli.nodes import connected
+from stellwerk.cli.nodes import connected, open_cluster
 from stellwerk.model.units import seconds
-from stellwerk.setup.store import ClusterStore
 from stellwerk.telemetry import TelemetryStore
 
 BARS = " ▁▂▃▄▅▆▇█"
@@ -27,10 +26,7 @@ SPARK_POINTS = 30
 @command
 async def monitor(cluster_name: str | None, rate: float, limit_s: float | None) -> int:
     """CPU, GPU, memory and links of all nodes, live. Ctrl-C ends it."""
-    from stellwerk.setup.session import ClusterSession
-
-    folder = ClusterStore().find(cluster_name)
-    async with ClusterSession.open(folder) as session:
+    async with open_cluster(cluster_name) as (_, session):
         await connected(session)
         if not session.ready:
             return ERROR

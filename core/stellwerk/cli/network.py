@@ -23,7 +23,7 @@ from stellwerk.cli.common import (
     take_over_option,
     write_json,
 )
-from stellwerk.cli.nodes import connected
+from stellwerk.cli.nodes import connected, open_cluster
 from stellwerk.cli.prompting import TerminalPrompts, confirm, password_option
 from stellwerk.fabric.netplan import diff
 from stellwerk.model.errors import BadInput, ConnectionFailed
@@ -71,10 +71,7 @@ async def cables(
     password_file: Any,
 ) -> int:
     """Which port goes where, found out by asking, and what is wrong in one sentence per movement of a hand."""
-    from stellwerk.setup.session import ClusterSession
-
-    folder = ClusterStore().find(cluster_name)
-    async with ClusterSession.open(folder) as session:
+    async with open_cluster(cluster_name) as (_, session):
         errors = await connected(session)
         if not session.ready:
             return ERROR
@@ -143,10 +140,7 @@ async def plan(
     json_path: str | None,
 ) -> int:
     """What would be changed. Nothing is."""
-    from stellwerk.setup.session import ClusterSession
-
-    folder = ClusterStore().find(cluster_name)
-    async with ClusterSession.open(folder) as session:
+    async with open_cluster(cluster_name) as (_, session):
         if await connected(session):
             return ERROR
         look = await take_look(session, TopologyKind(topology) if topology else None)
@@ -282,33 +276,29 @@ async def apply(
     json_path: str | None,
 ) -> int:
     """Make the plan, show it, and apply it to every node or to none. Ctrl-C rolls back."""
-    from stellwerk.setup.session import ClusterSession
-
-    folder = ClusterStore().find(cluster_name)
-    with folder.lock():
-        async with ClusterSession.open(folder) as session:
-            if await connected(session):
-                return ERROR
-            await session.hold(force=take_over)
-            # Root first: a machine whose agent or guard died needs it to end what was left open.
-            await session.unlock_sudo(TerminalPrompts(password_file=password_file))
-            for ended in await finish_open_plans(session):
-                if not ended.consistent:
-                    return show_outcome(ended)
-            if plan_path is not None:
-                made = read_plan(plan_path)
-            else:
-                look = await take_look(session, TopologyKind(topology) if topology else None)
-                made = build_plan(session.cluster, look, mtu=mtu, pool=pool)
-            show_plan(made)
-            if made.empty:
-                return DONE
-            await require_room(made, session.links)
-            await require_root(made, session.links)
-            if not yes and not await confirm("Apply this?"):
-                return DONE
-            outcome = await Apply(made, session.links, folder.journal, print_event, lease_s=lease_s).run()
-            await session.forget_sudo()
+    async with open_cluster(cluster_name, lock=True) as (folder, session):
+        if await connected(session):
+            return ERROR
+        await session.hold(force=take_over)
+        # Root first: a machine whose agent or guard died needs it to end what was left open.
+        await session.unlock_sudo(TerminalPrompts(password_file=password_file))
+        for ended in await finish_open_plans(session):
+            if not ended.consistent:
+                return show_outcome(ended)
+        if plan_path is not None:
+            made = read_plan(plan_path)
+        else:
+            look = await take_look(session, TopologyKind(topology) if topology else None)
+            made = build_plan(session.cluster, look, mtu=mtu, pool=pool)
+        show_plan(made)
+        if made.empty:
+            return DONE
+        await require_room(made, session.links)
+        await require_root(made, session.links)
+        if not yes and not await confirm("Apply this?"):
+            return DONE
+        outcome = await Apply(made, session.links, folder.journal, print_event, lease_s=lease_s).run()
+        await session.forget_sudo()
     code = show_outcome(outcome)
     if json_path:
         write_json(json_path, outcome)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import contextlib
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -31,6 +32,9 @@ from stellwerk.model.facts import NodeFacts
 from stellwerk.model.units import gibibytes_from_kb, link_speed
 from stellwerk.remote import LinkState
 from stellwerk.setup.store import ClusterFolder, ClusterStore
+
+if TYPE_CHECKING:
+    from stellwerk.setup.session import ClusterSession
 
 
 @click.command()
@@ -118,6 +122,17 @@ def _folder_for(cluster_name: str | None, new_name: str | None) -> ClusterFolder
     return store.find(cluster_name)
 
 
+@contextlib.asynccontextmanager
+async def open_cluster(name: str | None, *, lock: bool = False) -> AsyncIterator[tuple[ClusterFolder, ClusterSession]]:
+    """The cluster of this name, or the only one, and its session. `lock`: nobody else works on it meanwhile."""
+    from stellwerk.setup.session import ClusterSession
+
+    folder = ClusterStore().find(name)
+    with folder.lock() if lock else contextlib.nullcontext():
+        async with ClusterSession.open(folder) as session:
+            yield folder, session
+
+
 async def connected(session: Any) -> list[StellwerkError]:
     """Connect to all machines; the errors of those that cannot be reached are shown and returned."""
     results: dict[str, StellwerkError | None] = await session.connect()
@@ -133,10 +148,7 @@ async def connected(session: Any) -> list[StellwerkError]:
 @command
 async def facts(cluster_name: str | None, json_path: str | None) -> int:
     """What the nodes say about themselves."""
-    from stellwerk.setup.session import ClusterSession
-
-    folder = ClusterStore().find(cluster_name)
-    async with ClusterSession.open(folder) as session:
+    async with open_cluster(cluster_name) as (_, session):
         errors = await connected(session)
         found = await session.facts() if session.ready else {}
     if json_path:

@@ -21,7 +21,7 @@ from stellwerk.cli.common import (
     table,
     write_json,
 )
-from stellwerk.cli.nodes import connected
+from stellwerk.cli.nodes import connected, open_cluster
 from stellwerk.model.errors import BadInput
 from stellwerk.model.fabric import TopologyKind
 from stellwerk.model.finding import Verdict, Verification
@@ -106,21 +106,17 @@ async def verify(
     json_path: str | None,
 ) -> int:
     """Prove the network: speed, MTU both ways, routes, neighbours, GIDs, RDMA bandwidth and latency per half."""
-    from stellwerk.setup.session import ClusterSession
-
-    folder = ClusterStore().find(cluster_name)
-    with folder.lock():
-        async with ClusterSession.open(folder) as session:
-            await connected(session)
-            if not session.ready:
-                return ERROR
-            kind = session.cluster.topology
-            look = await take_look(session, TopologyKind(kind) if kind else None)
-            proof = await prove(session, look)
-            old = history.newest(folder.reports)
-            history.save(folder.reports, proof)
-            if with_self_test:
-                proof = replace(proof, self_test=await self_test(session, look, proof))
+    async with open_cluster(cluster_name, lock=True) as (folder, session):
+        await connected(session)
+        if not session.ready:
+            return ERROR
+        kind = session.cluster.topology
+        look = await take_look(session, TopologyKind(kind) if kind else None)
+        proof = await prove(session, look)
+        old = history.newest(folder.reports)
+        history.save(folder.reports, proof)
+        if with_self_test:
+            proof = replace(proof, self_test=await self_test(session, look, proof))
     if json_path:
         write_json(json_path, proof)
     if report_path is not None:
