@@ -109,23 +109,27 @@ class RequestView:
         if isinstance(self._body, Mapping):
             return self._body
         body = self._body
-        # Of millions of new values none is garbage: looking for it takes as long again as reading them.
-        pause = len(body) > _LARGE_BODY and gc.isenabled()
-        if pause:
-            gc.disable()
         try:
-            value = json.loads(body) if body else {}
+            value = self._undisturbed(lambda: json.loads(body)) if body else {}
         except (ValueError, RecursionError):
             return {}
-        finally:
-            if pause:
-                gc.enable()
         return value if isinstance(value, dict) else {}
+
+    def _undisturbed(self, work: Callable[[], T]) -> T:
+        """Of millions of new values none is garbage: looking for it takes as long again as making them."""
+        if len(self._body) <= _LARGE_BODY or not gc.isenabled():
+            return work()
+        gc.disable()
+        try:
+            return work()
+        finally:
+            gc.enable()
 
     @lazy
     def turns(self) -> tuple[Turn, ...]:
         """The conversation, oldest first, whatever the API: chat, completions, embeddings, responses, messages."""
-        return tuple(_turns(self.data))
+        data = self.data
+        return self._undisturbed(lambda: tuple(_turns(data)))
 
     @lazy
     def last_user(self) -> str:
