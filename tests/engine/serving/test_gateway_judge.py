@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 
 import pytest
 
-from engine.serving.kit import Yard, chat
+from engine.serving.kit import Wire, Yard, chat, request, until
 from stellwerk.serving.engines.simulated.settings import Fault, SimulatedSettings
 
 
@@ -75,6 +76,35 @@ async def test_a_judge_that_fails_is_overruled_in_time(yard: Yard, fault: str) -
     assert (answer.status, answer.headers["x-stellwerk-pool"]) == (200, "large")
     assert gateway.deployment.pools["judge"].running == 0
     assert gateway.counters.pool("judge").failures["judge"] == 1
+
+
+async def test_a_judge_is_let_go_when_the_client_leaves(yard: Yard) -> None:
+    left = asyncio.Event()
+    asked = asyncio.Event()
+
+    async def think(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        asked.set()
+        with contextlib.suppress(ConnectionError):  # it is cut, not closed
+            await reader.read()
+        left.set()
+        writer.close()
+
+    async with await asyncio.start_server(think, "127.0.0.1", 0) as server:
+        _, small = await yard.engine()
+        _, large = await yard.engine()
+        text = judged(server.sockets[0].getsockname()[1], small, large).replace("300ms", "1h")
+        gateway = await yard.gateway(text)
+        wire = await Wire.open(yard.port)
+        await wire.send(request("/v1/chat/completions", chat()))
+        await asked.wait()
+        assert gateway.deployment.pools["judge"].running == 1
+        await wire.close()
+        async with asyncio.timeout(10):
+            await left.wait()
+        await until(lambda: gateway.deployment.pools["judge"].running == 0 and not gateway.active)
+        assert gateway.counters.pool("judge").failures["judge"] == 0
+        assert (await yard.get("/health")).status == 200
 
 
 async def test_why_a_judge_was_overruled_is_said(yard: Yard) -> None:

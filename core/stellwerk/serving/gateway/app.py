@@ -190,11 +190,12 @@ class Gateway:
 
     # --- what exchanges tell and ask --------------------------------------------------------------------------------
 
-    def spawn(self, work: Coroutine[object, object, None]) -> None:
+    def spawn(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
         """Run something that must not be lost: it is held until it ends, and cancelled at the stop."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._task_ended)
+        return task
 
     def _task_ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -206,10 +207,13 @@ class Gateway:
         deployment = self.deployment
         if question.kind == "switchyard" and deployment.switchyard is not None:
             return await deployment.switchyard.choose(question)
+        begun_s = monotonic()
         try:
             return await ask_judge(deployment, self.counters, question, self.fault)
-        except (OSError, ValueError, asyncio.CancelledError):  # cancelled when it is late
-            if question.pool is not None:
+        except (OSError, ValueError, asyncio.CancelledError) as error:
+            # Cancelled when it is late; before that, because the client has left, which is no fault of the judge.
+            late = monotonic() - begun_s > question.timeout_s * 0.98
+            if (late or not isinstance(error, asyncio.CancelledError)) and question.pool is not None:
                 self.counters.pool(question.pool).failures["judge"] += 1
             raise
 

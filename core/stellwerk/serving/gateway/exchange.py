@@ -25,6 +25,8 @@ from stellwerk.serving.gateway.relay import Relay
 from stellwerk.serving.gateway.upstream import UpstreamConnection, connect, take_idle, why_unreachable
 
 if TYPE_CHECKING:
+    from asyncio import Task
+
     from stellwerk.serving.gateway.app import Gateway
     from stellwerk.serving.gateway.deployment import Deployment
     from stellwerk.serving.gateway.http.connection import ServerConnection
@@ -40,8 +42,8 @@ class Exchange(Record):
     """See the module. Attributes that counters and log read are public."""
 
     __slots__ = (
-        "_again", "_body", "_connection", "_deployment", "_gateway", "_next_pools", "_relay", "_scan", "_sent_for",
-        "_slot_since_s", "_stale_retry", "_total_deadline_s",
+        "_again", "_asking", "_body", "_connection", "_deployment", "_gateway", "_next_pools", "_relay", "_scan",
+        "_sent_for", "_slot_since_s", "_stale_retry", "_total_deadline_s",
     )  # fmt: skip
 
     def __init__(
@@ -58,6 +60,7 @@ class Exchange(Record):
         self._sent_for: Pool | None = None
         self._stale_retry = False
         self._again = 0
+        self._asking: Task[None] | None = None
         self._next_pools: tuple[str, ...] = ()
 
     # --- deciding -------------------------------------------------------------------------------------------------
@@ -90,7 +93,7 @@ class Exchange(Record):
     def _decide(self) -> None:
         deployment = self._deployment
         if deployment.policy.needs.judge:
-            self._gateway.spawn(self._decide_with_judge())
+            self._asking = self._gateway.spawn(self._decide_with_judge())
             return
         try:
             decision = decide(deployment.policy, self._view, deployment.snapshot())
@@ -341,8 +344,10 @@ class Exchange(Record):
     # --- client and clock -----------------------------------------------------------------------------------------
 
     def client_gone(self) -> None:
-        """The client has left: the engine is told by closing its connection, at once."""
+        """The client has left: the engine, or the judge, is told by closing its connection, at once."""
         self.gone = True
+        if self._asking is not None:
+            self._asking.cancel()
         if self.phase == "done":
             return
         self._leave_queue()
