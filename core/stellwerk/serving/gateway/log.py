@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-import os
-import sys
 from datetime import UTC, datetime
 from json.encoder import encode_basestring_ascii as quote
 from time import monotonic, time
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
+
+from stellwerk.serving.gateway.log_sink import Sink, open_sink
 
 if TYPE_CHECKING:
     from stellwerk.serving.gateway.exchange import Exchange
@@ -18,6 +19,7 @@ _NOWHERE = '"pool":null,"path":null'
 _LONGEST_PATH = 200  # of a path that a caller made up
 _MOST_KNOWN = 1024
 _MOST_LINES = 2000  # gathered before they are written in any case
+_MOST_WAITING = 4 * 1024 * 1024  # bytes kept for a reader that does not read; more lines are dropped
 
 
 class RequestLog:
@@ -25,15 +27,10 @@ class RequestLog:
 
     def __init__(self, path: str | None) -> None:
         self._lines: list[str] = []
-        self._own: TextIO | None = None
-        self._out: TextIO | None = None
+        self._out: Sink | None = None if path is None else open_sink(path)
+        self._waiting = bytearray()  # could not be written yet
+        self._draining = False
         self.lost = 0  # lines that could not be written
-        if path == "-":
-            self._out = sys.stderr
-        elif path is not None:
-            # A policy may ask for prompts in it: a new file is its owner's alone.
-            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            self._own = self._out = os.fdopen(descriptor, "w", encoding="ascii")
         self._known: dict[tuple[object, ...], str] = {}  # parts of lines that many requests share
         self._second = self._millisecond = -1
         self._day = self._clock = ""
@@ -106,21 +103,49 @@ class RequestLog:
         return self._clock
 
     def flush(self) -> None:
-        """Write what has been gathered. A full disk loses lines, never requests."""
+        """Write what has been gathered. A full disk, or a reader that does not read, loses lines, never requests."""
         lines, self._lines = self._lines, []
-        if self._out is None or not lines:
+        if self._out is None:
             return
+        if lines:
+            if len(self._waiting) > _MOST_WAITING:
+                self.lost += len(lines)
+            else:
+                self._waiting += "".join(lines).encode("ascii")
+        if self._waiting and not self._draining:
+            self._drain()
+
+    def _drain(self) -> None:
+        """Write as much as is taken now; of a pipe, the rest as soon as its reader has made room."""
+        assert self._out is not None
+        waits = False
         try:
-            self._out.write("".join(lines))
-            self._out.flush()
-        except (OSError, ValueError):
-            self.lost += len(lines)
+            del self._waiting[: self._out.write(self._waiting)]
+            waits = bool(self._waiting) and self._out.tells
+        except OSError:
+            waits = False  # tried again with the next lines
+        if waits is not self._draining:
+            self._follow(waits)
+
+    def _follow(self, waits: bool) -> None:
+        assert self._out is not None
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return  # closed at the end of a program: there is nobody to tell
+        if waits:
+            loop.add_writer(self._out.descriptor, self._drain)
+        else:
+            loop.remove_writer(self._out.descriptor)
+        self._draining = waits
 
     def close(self) -> None:
         self.flush()
-        if self._own is not None:
-            self._own.close()
-        self._out = self._own = None
+        if self._out is not None:
+            if self._draining:
+                self._follow(False)
+            self._out.close()
+        self._out = None
 
 
 def _same_for_many(exchange: Exchange) -> str:
