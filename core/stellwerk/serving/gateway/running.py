@@ -25,7 +25,7 @@ def raise_descriptor_limit() -> int:
     return max(soft, wanted)
 
 
-async def until_told(on_hangup: Callable[[], None] | None = None) -> None:
+async def until_told(on_hangup: Callable[[], object] | None = None) -> None:
     """Wait for Ctrl+C or SIGTERM."""
     loop = asyncio.get_running_loop()
     told = asyncio.Event()
