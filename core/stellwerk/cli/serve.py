@@ -188,6 +188,7 @@ def _make_gateway(policy_path: Path, settings: GatewaySettings, nodes: dict[str,
 async def _serve(policy_path: Path, settings: GatewaySettings, nodes: dict[str, str]) -> None:
     from stellwerk.serving.gateway.deployment import DeployError
     from stellwerk.serving.gateway.keys import KeysError
+    from stellwerk.serving.gateway.log_sink import tell
     from stellwerk.serving.gateway.running import run_until_told
     from stellwerk.serving.gateway.tls_files import TlsError
     from stellwerk.serving.policy.errors import PolicyErrors
@@ -222,7 +223,7 @@ async def _serve(policy_path: Path, settings: GatewaySettings, nodes: dict[str, 
                 f"{settings.keys_path} only name who asks.",
                 err=True,
             )
-        await run_until_told(gateway, lambda words: click.echo(words, err=True))
+        await run_until_told(gateway, tell)
 
 
 def _why_not(error: OSError) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import socket
@@ -100,3 +101,11 @@ def _standard_error() -> Sink:
         return _Descriptor(os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | _FLAGS & ~os.O_CREAT))
     except OSError:
         return _Stream()
+
+
+def tell(words: str) -> None:
+    """A line on standard error for whoever reads it; an end must not wait for one who does not."""
+    with contextlib.suppress(OSError):
+        sink = open_sink("-")
+        sink.write(f"{words}\n".encode("ascii", "backslashreplace"))
+        sink.close()

@@ -14,6 +14,7 @@ import pytest
 
 from stellwerk.serving.gateway import log as module
 from stellwerk.serving.gateway.log import RequestLog
+from stellwerk.serving.gateway.log_sink import tell
 
 _TEXT = "x" * 900
 pytestmark = pytest.mark.timeout(20)  # what waits for a reader here waits for ever
@@ -65,6 +66,8 @@ def test_standard_error_that_nobody_reads_stays_as_it_is_for_others(monkeypatch:
         log = RequestLog("-")
         _fill(log, 200)
         assert not fcntl.fcntl(writer, fcntl.F_GETFL) & os.O_NONBLOCK
+        for _ in range(2):
+            tell("The end must not wait either.")
         assert os.read(reader, 100).startswith(b'{"time"')
         log.close()
     os.close(reader)
