@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stellwerk.serving.classifier.scanner import NativeMissing, native_scanner
+from stellwerk.native import NativeMissing
+from stellwerk.serving.classifier.scanner import native_scanner
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
-import os
-import platform
 import sys
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
-from importlib import resources
 from operator import add, itemgetter
 from pathlib import Path
 from typing import Protocol
 
+from stellwerk.native import DIFFICULTY, NativeMissing
 from stellwerk.serving.classifier import lexicon
 from stellwerk.serving.classifier.counts import COUNTS
-from stellwerk.serving.classifier.native import compile as native_build
 from stellwerk.serving.classifier.scan import scan
 
 ABI = 1
-
-
-class NativeMissing(Exception):
-    """The C loop cannot be used; the text says why."""
 
 
 class Scanner(Protocol):
@@ -147,45 +139,6 @@ def _crc_entry(index: int) -> int:
     return index
 
 
-def _beside_sources() -> list[Path]:
-    """Libraries that the package build, or the bundle for a node, has put beside the sources."""
-    found: list[Path] = []
-    folder = resources.files("stellwerk.serving.classifier") / "native"
-    for name in (native_build.LIBRARY, f"libdifficulty-{platform.machine()}.so"):
-        entry = folder / name
-        if isinstance(entry, Path):
-            if entry.is_file():
-                found.append(entry)
-        elif entry.is_file():
-            # Inside a zip application; the loader needs a file. Its folder is its content's hash, so it is never stale.
-            data = entry.read_bytes()
-            target = _cache_folder() / hashlib.sha256(data).hexdigest()[:16] / name
-            if not target.exists():
-                target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                partial = target.with_name(f".{name}.{os.getpid()}")
-                partial.write_bytes(data)
-                partial.replace(target)
-            found.append(target)
-    return found
-
-
-def _cache_folder() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "stellwerk" / "native"
-
-
-def _compiled_here() -> Path:
-    if not native_build.HERE.is_dir():
-        raise NativeMissing("the C source lies in a zip application, without a prebuilt library for this machine")
-    target = _cache_folder() / f"{native_build.source_digest()}-{platform.machine()}" / native_build.LIBRARY
-    if not target.exists():
-        try:
-            native_build.compile_library(target)
-        except (native_build.NoCompiler, RuntimeError, OSError) as error:
-            raise NativeMissing(str(error)) from error
-    return target
-
-
 def load_native(path: Path) -> NativeScanner:
     """A scanner from a library file. NativeMissing when it is of another version or cannot be loaded."""
     try:
@@ -197,27 +150,14 @@ def load_native(path: Path) -> NativeScanner:
         raise NativeMissing(f"{path} cannot be loaded: {error}") from error
     if abi != ABI or size != ctypes.sizeof(_CScan):
         raise NativeMissing(f"{path} is of another version")
-    if native_build.HERE.is_dir() and sources != native_build.source_digest():
-        raise NativeMissing(f"{path} was built from other sources")
+    DIFFICULTY.check_sources(path, sources)
     return NativeScanner(library)
 
 
 @cache
 def native_scanner() -> NativeScanner:
     """The C loop. NativeMissing says why there is none; STELLWERK_NATIVE=0 switches it off."""
-    if os.environ.get("STELLWERK_NATIVE") == "0":
-        raise NativeMissing("switched off by STELLWERK_NATIVE=0")
-    reasons: list[str] = []
-    for path in _beside_sources():
-        try:
-            return load_native(path)
-        except NativeMissing as error:
-            reasons.append(str(error))
-    try:
-        return load_native(_compiled_here())
-    except NativeMissing as error:
-        reasons.append(str(error))
-    raise NativeMissing("; ".join(reasons))
+    return DIFFICULTY.load(load_native)
 
 
 def best_scanner() -> Scanner:

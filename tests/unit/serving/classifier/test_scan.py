@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stellwerk.native import DIFFICULTY, Library, NativeMissing, NoCompiler
 from stellwerk.serving.classifier import scanner as scanner_module
 from stellwerk.serving.classifier.counts import COUNT_NAMES, COUNTS, FEATURE_NAMES, FEATURES, lexical_features
-from stellwerk.serving.classifier.native import compile as native_build
 from stellwerk.serving.classifier.scan import bucket_of, lower, scan, words_of
-from stellwerk.serving.classifier.scanner import NativeMissing, NativeScanner, PythonScanner, load_native
+from stellwerk.serving.classifier.scanner import NativeScanner, PythonScanner, load_native
 
 
 @pytest.fixture(scope="session")
 def native(tmp_path_factory: pytest.TempPathFactory) -> NativeScanner:
-    target = tmp_path_factory.mktemp("native") / native_build.LIBRARY
+    target = tmp_path_factory.mktemp("native") / DIFFICULTY.file
     try:
-        native_build.compile_library(target)
-    except native_build.NoCompiler:
+        DIFFICULTY.compile(target)
+    except NoCompiler:
         pytest.skip("no C compiler")
     return load_native(target)
 
@@ -96,12 +96,12 @@ def test_lexical_features_are_finite_and_as_many_as_their_names(text: bytes) -> 
 
 
 def test_a_library_of_other_sources_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    target = tmp_path / native_build.LIBRARY
+    target = tmp_path / DIFFICULTY.file
     try:
-        native_build.compile_library(target)
-    except native_build.NoCompiler:
+        DIFFICULTY.compile(target)
+    except NoCompiler:
         pytest.skip("no C compiler")
-    monkeypatch.setattr(native_build, "source_digest", lambda: "other")
+    monkeypatch.setattr(Library, "source_digest", lambda _: "other")
     with pytest.raises(NativeMissing, match="other sources"):
         load_native(target)
     (tmp_path / "no.so").write_bytes(b"not a library")
