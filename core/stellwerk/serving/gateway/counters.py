@@ -44,13 +44,12 @@ class Histogram:
 class PoolCounters:
     """One pool. Tokens are the engine's own figures; for streams that do not state them, events are counted."""
 
-    __slots__ = ("broken_streams", "cost", "failures", "first_byte", "input_tokens", "judge_tokens", "output_tokens",
+    __slots__ = ("cost", "failures", "first_byte", "input_tokens", "judge_tokens", "output_tokens",
                  "queued", "saved", "service", "statuses")  # fmt: skip
 
     def __init__(self) -> None:
         self.statuses: Counter[int] = Counter()
         self.failures: Counter[str] = Counter()  # attempts that gave nothing, by code
-        self.broken_streams = 0
         self.input_tokens = 0
         self.output_tokens = 0
         self.judge_tokens = 0

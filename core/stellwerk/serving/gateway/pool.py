@@ -36,7 +36,6 @@ class Pool:
         "model_json",
         "ready",
         "replicas",
-        "retired",
         "running",
         "service_s",
         "slots",
@@ -54,7 +53,6 @@ class Pool:
         self.slots = 0
         self.service_s = 1.0  # smoothed time of an answer, for Retry-After
         self.learned_window: int | None = None
-        self.retired: list[Replica] = []  # removed by a reload while requests ran on them
         self._queue: deque[Waiter] = deque()
         self._turn = 0
         self.recount()

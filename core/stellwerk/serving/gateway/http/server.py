@@ -37,7 +37,6 @@ class HttpServer:
         self.heads = HeadCache(parser or best_parser())
         self.connections: set[ServerConnection] = set()
         self.draining = False
-        self.refused_connections = 0
         self.hang_ups = HangUps()
         self._outbox: list[ServerConnection] = []  # whose answer goes out at the end of this turn
         self._handshakes: set[TlsConnection] = set()
@@ -90,7 +89,6 @@ class HttpServer:
 
     def opened(self, connection: ServerConnection) -> None:
         if len(self.connections) >= self.limits.connections:
-            self.refused_connections += 1
             error = HttpError(503, "too_many_connections", "Too many connections are open. Try again later.")
             connection.refuse(error)
             return
