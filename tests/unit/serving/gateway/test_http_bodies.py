@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import pairwise
 
 import pytest
@@ -9,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stellwerk.serving.gateway.http.chunked import LAST_CHUNK, ChunkError, ChunkReader, encode_chunk, whole_chunks
+from stellwerk.serving.gateway.http.incoming import Incoming
+from stellwerk.serving.gateway.http.message import Head, Request
 from stellwerk.serving.gateway.http.response import ResponseError, ResponseHead, ResponseHeads, ResponseReader
 
 
@@ -38,6 +41,25 @@ def test_what_was_chunked_comes_out_whole_however_it_is_cut(
             again, _ = ChunkReader().feed(reader.raw)
             assert again == payload
     assert (got, rest, reader.ended) == (b"".join(payloads), after, True)
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_body_that_drips_in_takes_no_more_memory_than_its_bytes(chunked: bool) -> None:
+    """Kept one by one, pieces of two bytes would take twenty times what was counted for them."""
+    count = 100_000
+    head = Head(b"POST", b"/", True, [])
+    incoming = Incoming(Request(head, None if chunked else 2 * count + 1), 1 << 20, lambda _: None)
+    tracemalloc.start()
+    try:
+        for number in range(count):
+            piece = b"%02d" % (number % 100)
+            incoming.feed(encode_chunk(piece) if chunked else piece)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 4 * count
+    rest = incoming.feed(encode_chunk(b"!") + LAST_CHUNK + b"x" if chunked else b"!x")
+    assert (incoming.request.body, rest) == (b"".join(b"%02d" % n for n in range(100)) * 1000 + b"!", b"x")
 
 
 _FRAMES = st.lists(
