@@ -141,7 +141,7 @@ def _choose(policy: CompiledPolicy, walk: Walk, candidates: list[Candidate]) -> 
             and pool_state.context_window is None
             and policy.policy.pools[name].context_window is None
         ):
-            return Decision(name, tuple(map(_step, hops)), hops, scores=tuple(walk.scores))
+            return Decision(name, tuple(map(_step, hops)), hops, (), (), tuple(walk.scores))
     chosen: Candidate | None = None
     rest: list[str] = []
     skipped: list[tuple[str, str]] = []

@@ -32,19 +32,19 @@ def when_node(step: When, ready: Mapping[str, Node]) -> Node:
         (
             compile_condition(branch.condition),
             ready[branch.to],
-            Hop(step.name, "when", str(number), branch.to, describe(branch.condition)),
+            (Hop(step.name, "when", str(number), branch.to, describe(branch.condition)),),
         )
         for number, branch in enumerate(step.branches, 1)
     ]
     otherwise = ready[step.otherwise]
-    fallback = Hop(step.name, "when", "else", step.otherwise, "no condition holds")
+    fallback = (Hop(step.name, "when", "else", step.otherwise, "no condition holds"),)
 
     def run(walk: Walk) -> list[Candidate]:
         for test, target, hop in branches:
             if test(walk):
-                walk.hops = (*walk.hops, hop)
+                walk.hops += hop
                 return target(walk)
-        walk.hops = (*walk.hops, fallback)
+        walk.hops += fallback
         return otherwise(walk)
 
     return run
@@ -75,7 +75,7 @@ def split_node(step: Split, ready: Mapping[str, Node], below: Mapping[str, froze
     bounds = list(accumulate(weight / total for _, weight in arms))
     bounds[-1] = 1.0  # rounding must not leave a gap at the end
     hops = [
-        Hop(step.name, "split", target, target, f"{weight / total * 100:.4g} % of the {_whose(step)}")
+        (Hop(step.name, "split", target, target, f"{weight / total * 100:.4g} % of the {_whose(step)}"),)
         for target, weight in arms
     ]
     targets = [ready[target] for target, _ in arms]
@@ -96,9 +96,10 @@ def split_node(step: Split, ready: Mapping[str, Node], below: Mapping[str, froze
         if states and not _alive(pools[arm], states):
             other = _deal_again(walk, key)
             if other is not None:
-                hop = Hop(name, "split", hops[other].label, hops[other].to, f"{hop.to} is down, dealt anew")
+                why = f"{arms[arm][0]} is down, dealt anew"
+                hop = (Hop(name, "split", arms[other][0], arms[other][0], why),)
                 arm = other
-        walk.hops = (*walk.hops, hop)
+        walk.hops += hop
         return targets[arm](walk)
 
     def _deal_again(walk: Walk, key: str) -> int | None:
