@@ -42,8 +42,11 @@ def read_examples(path: Path) -> list[Example]:
 def read_lines(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
     """(line number, object) of a JSON Lines file. BadData for what is no object.
 
-    Empty lines are skipped, and in a gateway's own log everything but requests that were answered.
+    Empty lines are skipped, and in a gateway's own log everything but requests that were answered. There, requests
+    from before `log_prompts` was switched on are skipped, too; BadData at the end when it never was.
     """
+    silent: int | None = None  # first request without a prompt
+    told = False
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
@@ -57,15 +60,20 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
             if not isinstance(value, dict):
                 raise BadData(f"{path}, line {number}: this is no JSON object. Write one object a line.")
             if not _written_by_a_gateway(value):
+                told = True
                 yield number, value
             elif value.get("status") == 200 and value.get("model") is not None:
                 if "prompt" not in value:
-                    raise BadData(
-                        f"{path}, line {number}: this log of a gateway holds no prompts. The policy has it write them "
-                        "with `gateway: {log_prompts: true}`."
-                    )
+                    silent = silent or number
+                    continue
+                told = True
                 if value["prompt"]:
                     yield number, {**value, "usage": _usage(value), "api_key": value.get("key")}
+    if silent is not None and not told:
+        raise BadData(
+            f"{path}, line {silent}: this log of a gateway holds no prompts. The policy has it write them with "
+            "`gateway: {log_prompts: true}`."
+        )
 
 
 def _written_by_a_gateway(value: dict[str, object]) -> bool:
