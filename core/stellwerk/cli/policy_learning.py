@@ -114,7 +114,7 @@ def evaluate(data: Path, model: Path | None, as_json: bool) -> None:
 @click.option("--share", help="Share of calls for the easier side, as 70%.")
 @click.option("--quality", "floor", help="Least quality, as a share of the strong model's, as 95%. Needs grades.")
 @click.option("--policy", "policy_path", type=FILE, help="Write the threshold into this policy, nothing else.")
-@click.option("--step", help="The `classify` step of the policy that gets it.")
+@click.option("--step", help="The `classify` step that gets it, if the policy has several.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @_for_people
 def calibrate(
@@ -146,7 +146,7 @@ def calibrate(
         scores = [classifier.score(text) for _, text in texts if text is not None]
         found = calibrate_to_share(scores, _fraction(share or "", "--share"))
     if policy_path is not None:
-        _write_threshold(policy_path, step, found.threshold)
+        step = _write_threshold(policy_path, step, found.threshold)
     if as_json:
         click.echo(json.dumps(asdict(found), indent=2))
         return
@@ -168,8 +168,11 @@ def _fraction(text: str, option: str) -> float:
     return value
 
 
-def _write_threshold(path: Path, step: str | None, threshold: float) -> None:
-    """Patch `threshold` of a step; a `share` makes way, the two exclude each other."""
+def _write_threshold(path: Path, step: str | None, threshold: float) -> str:
+    """Patch `threshold` of a step, the only one unless named; a `share` makes way, the two exclude each other.
+
+    Returns the step's name.
+    """
     from stellwerk.cli.policy import read_policy, read_text, replace_file
     from stellwerk.serving.policy.edit import remove, set_value
     from stellwerk.serving.policy.load import parse_policy
@@ -185,7 +188,9 @@ def _write_threshold(path: Path, step: str | None, threshold: float) -> None:
         and len(found.to) == 2
         and not isinstance(policy.classifiers.get(found.classifier), LlmClassifier)
     ]
-    if step not in fitting:
+    if step is None and len(fitting) == 1:
+        step = fitting[0]
+    if step is None or step not in fitting:
         raise ValueError(
             "--step must name a `classify` step with two labels whose classifier is embedded. "
             f"There: {', '.join(fitting) or 'none'}."
@@ -198,6 +203,7 @@ def _write_threshold(path: Path, step: str | None, threshold: float) -> None:
     text = apply_patch(text, set_value(text, ("steps", step, "threshold"), round(threshold, 4)))
     parse_policy(text)
     replace_file(path, text)
+    return step
 
 
 def _model(path: Path | None) -> Any:
