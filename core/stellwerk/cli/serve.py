@@ -192,6 +192,7 @@ async def _serve(policy_path: Path, settings: GatewaySettings, nodes: dict[str, 
     from stellwerk.serving.gateway.running import run_until_told
     from stellwerk.serving.gateway.tls_files import TlsError
     from stellwerk.serving.policy.errors import PolicyErrors
+    from stellwerk.serving.policy.reader import nearest
 
     try:
         gateway = _make_gateway(policy_path, settings, nodes)
@@ -223,6 +224,12 @@ async def _serve(policy_path: Path, settings: GatewaySettings, nodes: dict[str, 
                 f"{settings.keys_path} only name who asks.",
                 err=True,
             )
+        replicas = [replica for pool in gateway.deployment.policy.policy.pools.values() for replica in pool.replicas]
+        used = sorted({replica.node for replica in replicas if replica.node is not None})
+        # A typing error here shows nowhere else: names without a place are taken for host names.
+        for name in sorted(nodes.keys() - set(used)):
+            hint = f" {nearest(name, used)}" if used else ""
+            click.echo(f"--node {name}=… is not used: no replica of the policy is on {name}.{hint}", err=True)
         await run_until_told(gateway, tell)
 
 
@@ -275,8 +282,8 @@ def simulated(**options: Any) -> None:
     """An OpenAI-compatible engine with made-up words and real timing. Every answer says that it is simulated.
 
     A request with the header `x-simulated-fault: FAULT` fails so; `POST /simulated/faults` with
-    `{"fault": FAULT, "count": N}` orders it for the next N requests. FAULT is stall, die, status:503, half,
-    error_event, late_error, garbage or not_http.
+    `{"fault": FAULT, "count": N}` orders it for the next N requests, DELETE takes back what is still ordered. FAULT is
+    stall, die, status:503, half, error_event, late_error, garbage or not_http.
     """
     _run(lambda: _simulated(options), plain=False)
 

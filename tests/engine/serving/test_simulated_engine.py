@@ -83,4 +83,7 @@ async def test_faults_are_ordered_by_header_or_for_the_next_requests(yard: Yard)
     assert (await yard.ask("/simulated/faults", {"fault": "status:503", "count": 2})).json() == {"ordered": 2}
     assert [(await yard.ask(body=tiny())).status for _ in range(3)] == [503, 503, 200]
     assert (await yard.ask("/simulated/faults", {"fault": "nonsense"})).status == 400
-    assert (await yard.get("/simulated/state")).json()["served"] == engine.served == 1
+    assert (await yard.ask("/simulated/faults", {"fault": "stall", "count": 9})).json() == {"ordered": 9}
+    assert (await yard.ask("/simulated/faults", b"", method="DELETE")).json() == {"ordered": 0}
+    assert (await yard.ask(body=tiny())).status == 200
+    assert (await yard.get("/simulated/state")).json()["served"] == engine.served == 2

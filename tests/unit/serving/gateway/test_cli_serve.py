@@ -169,6 +169,7 @@ def test_serve_answers_reloads_on_hangup_and_ends_on_terminate(tmp_path: Path) -
     path.write_text(POLICY)
     program = str(Path(sys.executable).parent / "stellwerk")
     command = [program, "serve", "--policy", str(path), "--port", "0", "--log", "none", "--no-watch", "--drain", "1"]
+    command += ["--node", "spark-9=192.0.2.9"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr is not None
@@ -189,6 +190,8 @@ def test_serve_answers_reloads_on_hangup_and_ends_on_terminate(tmp_path: Path) -
                 raise AssertionError("the new policy never came into service")
             process.send_signal(signal.SIGTERM)
             assert process.wait(10) == 0
-            assert "Traceback" not in process.stderr.read()
+            said = process.stderr.read()
+            assert "Traceback" not in said
+            assert "--node spark-9=… is not used" in said
         finally:
             process.kill()

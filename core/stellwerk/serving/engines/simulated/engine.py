@@ -81,6 +81,9 @@ class SimulatedEngine:
             self._json(connection, 200, {"object": "list", "data": [model]})
         elif path == b"/simulated/faults" and method == b"POST":
             self._order_faults(connection, request)
+        elif path == b"/simulated/faults" and method == b"DELETE":
+            self.faults.clear()
+            self._json(connection, 200, {"ordered": 0})
         elif path == b"/simulated/state":
             state = {"running": len(self.running), "waiting": len(self.waiting), "served": self.served}
             self._json(connection, 200, {**state, "cancelled": self.cancelled, "tokens": self.tokens_made})
