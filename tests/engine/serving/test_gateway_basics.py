@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from engine.serving.kit import Wire, Yard, chat, policy, request
+from engine.serving.kit import Wire, Yard, chat, policy, request, until
 
 
 async def test_an_answer_comes_back_with_pool_and_path(yard: Yard) -> None:
@@ -201,12 +201,15 @@ async def test_all_apis_pass_through(yard: Yard) -> None:
 
 async def test_the_gateways_own_pages(yard: Yard) -> None:
     _, port = await yard.engine()
-    await yard.gateway(policy(port))
+    gateway = await yard.gateway(policy(port, pool="    context_window: 77\n"))  # the engine says more
+    await until(lambda: gateway.deployment.pools["small"].proven == 1)
+    assert (await yard.get("/ready")).json()["replicas_ready"] == {"small": 1}
     await yard.ask()
     assert (await yard.get("/health")).json() == {"status": "ok"}
     assert (await yard.get("/ready")).status == 200
     stats = (await yard.get("/stellwerk/stats")).json()
     assert stats["pools"]["small"]["statuses"] == {"200": 1}
+    assert stats["pools"]["small"]["context_window"] == 77
     assert stats["ways"] == {"only>small": 1}
     metrics = (await yard.get("/metrics")).body.decode()
     assert 'stellwerk_requests_total{pool="small",status="200"} 1.0' in metrics

@@ -212,6 +212,7 @@ async def test_an_endpoint_that_is_no_engine_is_found_out(yard: Yard) -> None:
     async with server:
         gateway = await yard.gateway(policy(server.sockets[0].getsockname()[1]))
         replica = gateway.deployment.pools["small"].replicas[0]
+        assert (await yard.get("/ready")).status == 503  # nothing has answered yet
         await until(lambda: replica.state == "down")
         assert "no engine" in replica.reason
         answer = await yard.ask()

@@ -93,7 +93,7 @@ class Pages:
 
     def _ready(self, connection: ServerConnection, request: Request) -> None:
         gateway = self._gateway
-        pools = {name: pool.ready for name, pool in gateway.deployment.pools.items()}
+        pools = {name: pool.proven for name, pool in gateway.deployment.pools.items()}
         ready = any(pools.values()) and not gateway.server.draining
         value = {"ready": ready, "draining": gateway.server.draining, "replicas_ready": pools}
         self._respond(connection, 200 if ready else 503, value)
@@ -250,7 +250,7 @@ def stats(gateway: Gateway, uptime_s: float) -> dict[str, object]:
             "running": pool.running,
             "waiting": pool.waiting,
             "slots": pool.slots,
-            "context_window": pool.learned_window or pool.spec.context_window,
+            "context_window": min(filter(None, (pool.learned_window, pool.spec.context_window)), default=None),
             "statuses": {str(status): count for status, count in counters.statuses.items()},
             "failures": dict(counters.failures),
             "input_tokens": counters.input_tokens,

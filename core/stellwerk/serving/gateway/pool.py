@@ -65,6 +65,11 @@ class Pool:
         self.learned_window = min(windows) if windows else None
 
     @property
+    def proven(self) -> int:
+        """Replicas that take requests and have been heard from."""
+        return sum(1 for replica in self.replicas if replica.proven)
+
+    @property
     def full(self) -> bool:
         """Would one more request be turned away?"""
         return self.running >= self.slots and self.waiting >= self.spec.max_waiting

@@ -33,6 +33,7 @@ class Replica:
         "_passes",
         "_rest_until_s",
         "_rests",
+        "_seen",
         "_slow_since_s",
         "address",
         "answered",
@@ -71,6 +72,7 @@ class Replica:
         self._failures = 0  # requests in a row
         self._misses = 0  # checks in a row
         self._passes = 0
+        self._seen = False
         self._rests = 0
         self._rest_until_s = 0.0
         self._slow_since_s: float | None = None
@@ -91,6 +93,11 @@ class Replica:
             if b"?" not in path:  # queries are many
                 self.prefixes[path] = prefix
         return prefix
+
+    @property
+    def proven(self) -> bool:
+        """Takes requests and has been heard from. A new one takes them unheard, so that a start waits for no check."""
+        return self.slots > 0 and (self._seen or self.answered > 0 or self.health.path is None)
 
     # --- requests -------------------------------------------------------------------------------------------------
 
@@ -121,6 +128,7 @@ class Replica:
 
     def check_passed(self, now_s: float) -> bool:
         """An active check passed. True when `slots` changed. It does not end a rest: requests decide that."""
+        self._seen = True
         self._misses = 0
         self._passes += 1
         if self.state == "down" and self._passes >= self.health.passes:
