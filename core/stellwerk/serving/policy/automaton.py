@@ -19,7 +19,7 @@ from typing import Any
 _parse: Any = import_module("re._parser").parse
 
 _MOST_PLACES = 1200  # of letters in an expression, repeated parts counted as often as they may come
-_MOST_KEPT = 20_000  # steps; some 2 MB
+_MOST_KEPT = 20_000  # steps; some 10 MB at the worst
 _MOST_LETTERS = 4096
 _KINDS = int(re.ASCII | re.LOCALE | re.UNICODE)
 _LETTER_FLAGS = re.ASCII | re.IGNORECASE | re.DOTALL
@@ -173,7 +173,9 @@ class Automaton:
             for _ in range(int(most) - least):
                 then = self._joint([(None, self._items(inner, then, flags)), (None, end)])
         for _ in range(least):
-            then = self._items(inner, then, flags)
+            before, then = then, self._items(inner, then, flags)
+            if then == before:  # nothing, and so often nothing is still nothing
+                break
         return then
 
     def _look(self, direction: int, inner: Any, flags: int, there: bool) -> Gap:

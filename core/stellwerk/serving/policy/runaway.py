@@ -1,9 +1,9 @@
 """Does a regular expression have shapes for which some texts take `re` longer than anybody waits?
 
 A part that is repeated must match a text in one way only: with two ways, every further repetition doubles the work. So
-nothing in it may vary in length (but for a single optional letter that differs from the letter behind it), and its
-alternatives must begin with different letters. That refuses a few harmless expressions, and no harmful one is known
-that it lets pass. Time that grows with a power of the text's length is not looked at: the text is cut before.
+nothing in it may be empty or vary in length (but for a single optional letter that differs from the letter behind it),
+and its alternatives must begin with different letters. That refuses a few harmless expressions, and no harmful one is
+known that it lets pass. Time that grows with a power of the text's length is not looked at: the text is cut before.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ def _runs_away(items: Sequence[tuple[Any, Any]], times: int) -> bool:
         name = str(kind)
         if name in _REPEATS:
             least, most, inner = detail
+            if times * int(most) > _FEW and inner.getwidth()[1] == 0:
+                return True  # nothing, counted: `re` counts to the end
             if repeated and least != most and not (most == 1 and _is_told_apart(inner, items[place + 1 :])):
                 return True
             if _runs_away(inner, times * int(most)):

@@ -15,6 +15,7 @@ from stellwerk.serving.policy.runaway import runs_away
         "(a|a)*$", "(a|aa)+$", "((a+))*$", "(?:a?a)*$", "(?:(?:a?){60}){60}b", "(.*)*x", "(a+)+b", r"(\w+\s?)*!",
         "(?:a{1,9})+b", "(?:(?:ab|a)(?:c|bc))*d", "(?=(a+)+b)a", "(?:x|(a+)+)y", "(?>(a+)+b)", "(?:(?:a+)+b)*+c",
         "(?:a|(?:b+)+c)", "(?i:(ab|Ac)*d)", "((((a?){8}){8}){8}){8}b", "(z)?(?(1)(a+)+b|c)",
+        "a(?:){9}b", r"(?:\b){100000}", "(?:(?:){5}){5}", "(?:)*",
     ],
 )  # fmt: skip
 def test_a_repeated_part_with_several_ways_to_match_is_found(pattern: str) -> None:

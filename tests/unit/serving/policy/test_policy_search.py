@@ -130,3 +130,8 @@ def test_a_search_finds_the_same_without_the_idle_part_at_its_start(
     assert (re.search(shorter, text) is None) == (re.search(pattern, text) is None)
     if start in (".*", ".*?") and not rest.startswith(".*"):
         assert shorter == flags + rest
+
+
+def test_nothing_repeated_a_thousand_million_times_is_still_nothing() -> None:
+    assert Automaton("a(?:){4000000000}b").search("ab")
+    assert not Automaton("a(?:(?:){4000000000}){4000000000}b").search("ba")
