@@ -259,8 +259,10 @@ class ServerConnection(asyncio.Protocol):
         refusal = self._server.handler.accept(self, request)
         if refusal is not None:
             self._received = request
-            close = refusal.close or length != 0
-            raise HttpError(refusal.status, refusal.code, refusal.message, close=close)
+            if not refusal.close and length == 0:
+                self.refuse(refusal)
+                return data[start:]  # whole requests may follow: dropped, the rest of one would be read as a head
+            raise HttpError(refusal.status, refusal.code, refusal.message)
         if length is not None:
             if length > self._server.limits.body_bytes:
                 self._received = request
